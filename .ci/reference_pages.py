@@ -26,7 +26,7 @@ from learnable.data.schemas import OUR_COLUMNS, ROLLOUTS, SCORES, TEXT_PROMPT, p
 from learnable.data.settings import list_settings
 from learnable.data.sources.family import Family
 from learnable.data.sources.files.layouts.readings import READINGS
-from learnable.data.sources.files.layouts.table import LAYOUTS, LETTERS, OPEN_LAYOUTS, Layout
+from learnable.data.sources.files.layouts.table import LAYOUTS, LETTER_COLUMNS, OPEN_LAYOUTS, FileLayout
 from learnable.train.monitor.records import METRICS, PREFERENCE_METRICS, REVIEW_METRICS, REWARD_METRICS
 from learnable.train.monitor.rules import HELD_OUT_GAP, Rule, read_rules
 from learnable.verifiers.families.prompts import example_prompt
@@ -136,9 +136,9 @@ def write_layouts() -> str:
     )
 
 
-def _describe_layout(layout: Layout) -> tuple[str, str, str, str]:
+def _describe_layout(layout: FileLayout) -> tuple[str, str, str, str]:
     prompt = _code(re.findall(r"{(.+?)}", layout.template), " and ") or _code(layout.prompt, " or ")
-    choices = "columns `A`, `B`, ..." if layout.choices == LETTERS else _code([layout.choices], "")
+    choices = "columns `A`, `B`, ..." if layout.choices == LETTER_COLUMNS else _code([layout.choices], "")
     answer = f"{READINGS[layout.reading].words} {_code(layout.answer, ' or ')}" if layout.reading else "none"
     kind = f"`{layout.of[0]}` that says {' or '.join(layout.of[1])}" if layout.of[0] else ""
     without = f"no {_code(layout.without, ', ')}" if layout.without else ""

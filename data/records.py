@@ -68,11 +68,8 @@ Split = Literal["train", "test"]
 JsonObject = dict[str, Any]  # as `json.loads` gives it and `json.dumps` takes it; a TOML table too
 Spec = Mapping[str, Any]  # a JSON object: what a verifier needs to judge a prompt
 Row = Mapping[str, Any]  # one row of a table, by column
-SIMULATED = "simulated"  # the verifier of prompts that no model answers
+SIMULATED_VERIFIER = "simulated"  # the verifier of prompts that no model answers
 RECORDED = "recorded-"  # what the names of verifiers begin with whose rewards were imported, and nobody makes here
-VERIFIER_ENTRY_POINTS = "learnable.verifiers"  # the group in which packages offer verifiers
-# Keys of specs that say by themselves what is judged, and keys that are but the wording or the price of it.
-CASES = ("cases", "stdin", "test_code")
 # What tokenizers take beside what a template is told: engines and trainers set these themselves.
 OWN_ARGUMENTS = frozenset(
     """
@@ -80,7 +77,6 @@ OWN_ARGUMENTS = frozenset(
     truncation max_length return_tensors return_dict return_assistant_tokens_mask tokenizer_kwargs
     """.split()
 )
-WORDING = ("entry", "stub", "equality", "cpu_seconds", "partial_credit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +120,9 @@ class Prompt:
     def __post_init__(self) -> None:
         seen = message_list(self.prompt)
         object.__setattr__(self, "prompt_id", content_id(seen, self.verifier, self.spec))
-        object.__setattr__(self, "question_id", self.prompt_id if self.verifier == SIMULATED else content_id(seen))
+        object.__setattr__(
+            self, "question_id", self.prompt_id if self.verifier == SIMULATED_VERIFIER else content_id(seen)
+        )
 
     @property
     def problem_id(self) -> str:
@@ -135,10 +133,12 @@ class Prompt:
         """
         if self.named_problem:
             return self.named_problem
-        if self.verifier == SIMULATED:
+        if self.verifier == SIMULATED_VERIFIER:
             return self.prompt_id
-        if any(key in self.spec for key in CASES):
-            return name_problem(self.verifier, {key: value for key, value in self.spec.items() if key not in WORDING})
+        # A spec with such a key says itself what is judged.
+        if any(key in self.spec for key in ("cases", "stdin", "test_code")):
+            wording = ("entry", "stub", "equality", "cpu_seconds", "partial_credit")  # or the price of what is judged
+            return name_problem(self.verifier, {key: value for key, value in self.spec.items() if key not in wording})
         return name_problem("question", " ".join(self.whole_text.casefold().split()))
 
     @property
@@ -331,7 +331,7 @@ def installed_verifiers() -> Mapping[str, str]:
     """Return the verifiers that installed packages offer as entry points, by name, each as `MODULE:OBJECT`."""
     from importlib.metadata import entry_points
 
-    return {point.name: f"{point.module}:{point.attr}" for point in entry_points(group=VERIFIER_ENTRY_POINTS)}
+    return {point.name: f"{point.module}:{point.attr}" for point in entry_points(group="learnable.verifiers")}
 
 
 def weights_id(policy_id: str) -> str:

@@ -23,7 +23,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.ledger.ledger import Ledger
 from learnable.data.storage.format import check_store, mark_store
 from learnable.data.storage.lock import hold_store
-from learnable.data.storage.places import Place, find_place, local_path, make_folder, put, sweep
+from learnable.data.storage.places import PathOrUrl, find_place, local_path, make_folder, put, sweep
 from learnable.data.tables import parquet_bytes
 
 
@@ -40,7 +40,7 @@ def find_home(version: UPath) -> Store | None:
 class Store:
     """Everything a policy answered, what verifiers said of it, and what was made of it."""
 
-    def __init__(self, root: Place) -> None:
+    def __init__(self, root: PathOrUrl) -> None:
         self.root: UPath = find_place(root)
         self.ledger = Ledger(self.root)
 

@@ -25,8 +25,6 @@ JSON_NAMES = {
     "pass_variance": "learnability",
     "expected_within_variance": "learnability_expected",
 }
-_PROMPT_FIELDS = ("prompt_id", "problem_id", "verifier", "family", "form", "difficulty", "source", "split")
-SOURCE_PREFIX = "source_"  # before the name of a user's column that is ours too
 
 
 def prompts_table(prompts: Sequence[Prompt]) -> pa.Table:
@@ -37,7 +35,8 @@ def prompts_table(prompts: Sequence[Prompt]) -> pa.Table:
             "text prompts and chat prompts cannot share one curated set, since a Parquet column has one type: "
             "curate them in two runs with two --name"
         )
-    columns = {name: [getattr(prompt, name) for prompt in prompts] for name in _PROMPT_FIELDS}
+    names = ("prompt_id", "problem_id", "verifier", "family", "form", "difficulty", "source", "split")
+    columns = {name: [getattr(prompt, name) for prompt in prompts] for name in names}
     columns["prompt"] = [message_list(prompt.prompt) for prompt in prompts]
     columns["spec"] = [prompt.spec_json for prompt in prompts]
     return pa.table(columns, schema=prompts_schema(CHAT_PROMPT if any(chats) else TEXT_PROMPT))
@@ -68,7 +67,7 @@ def carried_name(column: str) -> str:
     >>> carried_name("level"), carried_name("mean")
     ('level', 'source_mean')
     """
-    return f"{SOURCE_PREFIX}{column}" if column in OUR_COLUMNS or column in JSON_NAMES.values() else column
+    return f"source_{column}" if column in OUR_COLUMNS or column in JSON_NAMES.values() else column
 
 
 def prompt_from_row(row: Row, where: str) -> Prompt:

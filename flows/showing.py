@@ -21,7 +21,7 @@ from learnable.filters.decisions.decide import PREDICTED, REASONS, UNASKED
 from learnable.filters.decisions.triage import TRIAGES
 from learnable.flows.refreshing.pool import POOL_PARTS
 
-KEPT, REJECTED = POOL_PARTS[:2], POOL_PARTS[2:]
+KEPT_PARTS, REJECTED_PARTS = POOL_PARTS[:2], POOL_PARTS[2:]
 PART = "part"  # the column that says which part of the set a row is from
 MAX_NAMED = 5  # prompts that an error names
 MIN_ID_DIGITS = 8

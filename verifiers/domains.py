@@ -45,7 +45,7 @@ ON_REQUEST = {
     "code": "learnable.verifiers.programs.bank.family:CODE",
     "mixed": "learnable.verifiers.answers.families.mixed:MIXED",
     "parity": "learnable.verifiers.answers.families.parity:PARITY",
-    "simulated": "learnable.data.sources.simulated:SIMULATED",
+    "simulated": "learnable.data.sources.simulated:SIMULATED_FAMILY",
 }
 # What `learnable explain` asks about a poem, or whatever else has forms: why it scores what it scores.
 EXPLANATIONS = {"poetry": "learnable.verifiers.poetry.explanation:explain_poem"}

@@ -37,7 +37,7 @@ from learnable.data.records import REWARDED_VERDICTS
 from learnable.filters.decisions.decide import decide
 from learnable.filters.decisions.evidence import gather_evidence
 from learnable.filters.posterior.certificate import fit_family_prior, read_signal
-from learnable.filters.statistics.groups import READ, group_stats
+from learnable.filters.statistics.groups import GROUP_STATS_COLUMNS, group_stats
 from learnable.flows.sampling.scan import ROLLOUTS_AT_ONCE, SCORED
 
 Words = NDArray[np.uint64]
@@ -148,7 +148,7 @@ def by_learnable(files: list[Path], target: Path) -> None:
     passes = max(1, math.ceil(rows * distinct / ROWS_AT_ONCE))
     for number in range(passes):
         part = scores.filter(pl.col("prompt_id").hash(seed=0) % passes == number) if passes > 1 else scores
-        decide(group_stats(part.select(READ)), Band()).sink_parquet(target / f"groups-{number}.parquet")
+        decide(group_stats(part.select(GROUP_STATS_COLUMNS)), Band()).sink_parquet(target / f"groups-{number}.parquet")
 
 
 def by_evidence(files: list[Path], target: Path) -> None:
@@ -187,7 +187,7 @@ def by_pandas(files: list[Path], target: Path) -> None:
     """The job in pandas."""
     import pandas as pd
 
-    scores = pd.read_parquet(files, columns=list(READ))
+    scores = pd.read_parquet(files, columns=list(GROUP_STATS_COLUMNS))
     verdict, counts = scores["verdict"], scores["verdict"].isin(REWARDED_VERDICTS) & scores["reward"].notna()
     scores["reward"] = scores["reward"].where(counts)
     scores["passes"] = counts & scores["passed"].eq(True)
@@ -211,7 +211,7 @@ def by_datasets(files: list[Path], target: Path) -> None:
     datasets.disable_progress_bars()
     cache = str(target.parent / f"{target.name}-cache")
     scores = datasets.load_dataset("parquet", data_files=[str(f) for f in files], split="train", cache_dir=cache)
-    scores = scores.select_columns(list(READ))
+    scores = scores.select_columns(list(GROUP_STATS_COLUMNS))
     rewards: dict[str, list[float]] = {prompt: [] for prompt in scores.unique("prompt_id")}
 
     def honest(batch: dict[str, list[Any]]) -> list[bool]:

@@ -38,7 +38,7 @@ from learnable.filters.posterior.belief import Belief
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import match_fixed
 from learnable.filters.stopping.schedule import Schedule
-from learnable.filters.stopping.table import Outcome, compute_fixed_outcome
+from learnable.filters.stopping.table import StoppingOutcome, compute_fixed_outcome
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.settings import CurateSettings, PromptSettings
@@ -278,7 +278,7 @@ def plot_frontier(path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-def _matched(prior: Belief, group_size: int) -> Outcome:
+def _matched(prior: Belief, group_size: int) -> StoppingOutcome:
     precision = compute_fixed_outcome(prior, BAND, group_size).precision
     return match_fixed(prior, BAND, max_group=64, precision=precision, reference_group=group_size).outcome
 

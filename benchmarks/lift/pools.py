@@ -21,7 +21,14 @@ import pyarrow as pa
 
 from benchmarks.decisions.measured_prediction import draw_gym, to_row
 from benchmarks.decisions.refresh import learnable, read_rows
-from learnable.data.curated.curated_set import ASIDE, POOL, CuratedSet, find_versions, open_curated, publish_curated
+from learnable.data.curated.curated_set import (
+    POOL_PART,
+    UNKEPT_PARTS,
+    CuratedSet,
+    find_versions,
+    open_curated,
+    publish_curated,
+)
 from learnable.data.errors import LearnableError
 from learnable.train.live.rates import Certificates
 from learnable.verifiers.families.prompts import builtin_prompts
@@ -77,7 +84,7 @@ def find_by_rate(curated: CuratedSet, folder: Path) -> CuratedSet:
     flags = ("--sampling", "fixed", "--group-size", RATE_ROLLOUTS, "--predict", "off", "--near-duplicates", 1)
     file = write_trained(curated, folder)
     found = curate(folder / "store", "rate", RATE_SEED, "--prompts", file, *flags, test_share=0.0)
-    rows = found.read(POOL)
+    rows = found.read(POOL_PART)
     rates = rows["pass_rate"].to_numpy()
     kept = rows.filter(pa.array((rates >= LOWEST_RATE) & (rates <= HIGHEST_RATE)))
     return publish_curated(folder / "set", {"train": kept, "rejects": rows}, found.manifest)
@@ -87,14 +94,14 @@ def write_trained(curated: CuratedSet, folder: Path) -> Path:
     """Write the prompts of a pool that may be trained on to a file in `folder`, and return it."""
     file = folder / "prompts.jsonl"
     folder.mkdir(parents=True, exist_ok=True)
-    pl.DataFrame(curated.read(POOL, columns=list(COLUMNS))).write_ndjson(file)
+    pl.DataFrame(curated.read(POOL_PART, columns=list(COLUMNS))).write_ndjson(file)
     return file
 
 
 def forget_certificates(curated: CuratedSet, folder: Path) -> CuratedSet:
     """Return the copy in `folder` whose certificates say of each prompt what is known of one that nobody asked."""
     parts = {name: curated.read(name) for name in curated.manifest.parts}
-    count = {name: parts[name].num_rows for name in ("train", *ASIDE) if name in parts}
+    count = {name: parts[name].num_rows for name in ("train", *UNKEPT_PARTS) if name in parts}
     parts |= {name: _forget(parts[name], Certificates.unknown(rows)) for name, rows in count.items()}
     return publish_curated(folder, parts, curated.manifest)
 
@@ -133,12 +140,12 @@ def count_tokens(curated: CuratedSet) -> int:
 
     Those of held-out prompts are not counted: they are for the measurement, and no training needs them.
     """
-    return int(pl.DataFrame(curated.read(POOL, columns=["tokens"]))["tokens"].sum())
+    return int(pl.DataFrame(curated.read(POOL_PART, columns=["tokens"]))["tokens"].sum())
 
 
 def count_rollouts(curated: CuratedSet) -> int:
     """Return the completions that a curation generated of the prompts that are trained on."""
-    return int(pl.DataFrame(curated.read(POOL, columns=["rollouts"]))["rollouts"].sum())
+    return int(pl.DataFrame(curated.read(POOL_PART, columns=["rollouts"]))["rollouts"].sum())
 
 
 def measure_length(curated: CuratedSet, part: str) -> float:

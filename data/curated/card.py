@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from learnable.data.curated.manifest import Manifest, Part, SummaryRow
+from learnable.data.curated.manifest import Manifest, SetPart, SummaryRow
 from learnable.data.curated.record import to_plain
 from learnable.data.plain_text import quote_markdown
 from learnable.data.schemas import OUR_COLUMNS
@@ -96,7 +96,7 @@ def _note(column: str) -> str:
     return COLUMN_NOTES.get(column, "") if column in OUR_COLUMNS else "carried from the prompts' own table"
 
 
-def _header(parts: Mapping[str, Part]) -> str:
+def _header(parts: Mapping[str, SetPart]) -> str:
     lines = ["---", "configs:", "- config_name: default", "  data_files:"]
     lines += [f"  - split: {part}\n    path: {part}-*.parquet" for part in ("train", "test")]
     for part in sorted(set(parts) - {"train", "test"}):

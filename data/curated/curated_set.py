@@ -27,24 +27,22 @@ import pyarrow.parquet as pq
 from upath import UPath
 
 from learnable.data.curated.card import render_card
-from learnable.data.curated.manifest import Manifest, Part
+from learnable.data.curated.manifest import Manifest, SetPart
 from learnable.data.curated.record import to_plain
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import Split, content_id
 from learnable.data.storage import cache_folder
 from learnable.data.storage.format import check_number
-from learnable.data.storage.places import Place, find_place, local_path, put, sync
+from learnable.data.storage.places import PathOrUrl, find_place, local_path, put, sync
 from learnable.data.tables import hash_file, read_table
 
 MANIFEST = "manifest.json"
 COMPLETION_PARTS = ("demonstrations", "preferences")  # parts of completions, for prompts of train
-PARTS = ("train", "test", "rejects", "reserve", "control", *COMPLETION_PARTS)
-POOL = "pool"  # what can be read as a part: the kept and the rejected prompts of the side that is trained on
-REVIEWED = "reviewed"  # the same: train, and as `REVIEW_SHARE` of all prompts that the policy had mastered
-COMBINED = (POOL, REVIEWED)
-REVIEW_SHARE = 0.1
-MASTERED = "too_easy"  # the decision on them
-ASIDE = ("rejects", "reserve")  # prompts of both sides, which were not kept
+SET_PARTS = ("train", "test", "rejects", "reserve", "control", *COMPLETION_PARTS)
+POOL_PART = "pool"  # what can be read as a part: the kept and the rejected prompts of the side that is trained on
+REVIEWED_PART = "reviewed"  # the same: train, and as a tenth of all prompts that the policy had mastered
+COMBINED = (POOL_PART, REVIEWED_PART)
+UNKEPT_PARTS = ("rejects", "reserve")  # prompts of both sides, which were not kept
 NOT_SAMPLED = ("not_scored", "duplicate", "contaminated")  # decisions on prompts that no rollout was looked at for
 ROWS_A_SHARD = 100_000
 RESTORE = "restore it from a copy, or curate the set again with find-learnable"
@@ -62,7 +60,7 @@ class CuratedSet:
     manifest: Manifest
 
     def shards(self, part: str) -> list[UPath]:
-        """Return the Parquet files of a part, one of `PARTS`, or those that one of `COMBINED` is read from."""
+        """Return the Parquet files of a part, one of `SET_PARTS`, or those that one of `COMBINED` is read from."""
         return [
             shard for name in _list_stored(part) for shard in sorted(self.path.glob(f"{name}-*-of-*.parquet"), key=str)
         ]
@@ -87,7 +85,7 @@ class CuratedSet:
         not say on which side its rejects are, and for a shard that is not readable Parquet.
         """
         tables = [self.read("train", families).slice(0, 0)]
-        for part in ASIDE:
+        for part in UNKEPT_PARTS:
             if self.shards(part):
                 tables.append(_pick_looked_at(self.read(part, families), side, f"{part} of {str(self.path)!r}"))
         return pa.concat_tables(tables, promote_options="permissive")
@@ -106,9 +104,10 @@ class CuratedSet:
 
     def _read_combined(self, part: str, families: Collection[str], columns: Sequence[str] | None) -> pa.Table:
         kept, others = self.read("train", families), self.read_rejected("train", families)
-        if part == REVIEWED and others.num_rows:
+        if part == REVIEWED_PART and others.num_rows:
+            share = 0.1  # of all prompts
             mastered = _pick_mastered(others)
-            wanted = round(kept.num_rows * REVIEW_SHARE / (1 - REVIEW_SHARE))
+            wanted = round(kept.num_rows * share / (1 - share))
             others = self._shuffle(mastered, part).slice(0, wanted)
         rows = self._shuffle(pa.concat_tables([kept, others], promote_options="permissive"), part)
         return rows if columns is None else rows.select(list(columns))
@@ -136,7 +135,7 @@ class CuratedSet:
         return digests
 
 
-def publish_curated(place: Place, parts: Mapping[str, pa.Table], manifest: Manifest) -> CuratedSet:
+def publish_curated(place: PathOrUrl, parts: Mapping[str, pa.Table], manifest: Manifest) -> CuratedSet:
     """Write the next version of the curated set in the folder `place`: a reader sees all of it or nothing.
 
     `manifest` needs no `parts` and no `schema`: they follow from the tables in `parts`. The version that was the latest
@@ -162,7 +161,7 @@ def publish_curated(place: Place, parts: Mapping[str, pa.Table], manifest: Manif
         raise LearnableError(f"cannot write curated set {str(folder)!r}: {error.strerror or error}") from error
 
 
-def open_curated(path: Place) -> CuratedSet:
+def open_curated(path: PathOrUrl) -> CuratedSet:
     """Open a version's folder, or the latest version of the set's folder.
 
     Raises `LearnableError` naming what is missing, for a manifest that cannot be read, and for a set of another format.
@@ -202,7 +201,7 @@ def download_curated(curated: CuratedSet) -> CuratedSet:
     return CuratedSet(find_place(target), curated.manifest)
 
 
-def find_versions(place: Place) -> list[UPath]:
+def find_versions(place: PathOrUrl) -> list[UPath]:
     """Return the published versions of a curated set, oldest first: those that are whole."""
     return [version for version in _numbered(find_place(place)) if (version / MANIFEST).is_file()]
 
@@ -214,7 +213,7 @@ def _numbered(folder: UPath) -> list[UPath]:
 
 
 def _list_stored(part: str) -> tuple[str, ...]:
-    return ("train", *ASIDE) if part in COMBINED else (part,)
+    return ("train", *UNKEPT_PARTS) if part in COMBINED else (part,)
 
 
 def _pick_looked_at(rows: pa.Table, side: Split, where: str) -> pa.Table:
@@ -229,7 +228,7 @@ def _pick_looked_at(rows: pa.Table, side: Split, where: str) -> pa.Table:
 
 
 def _pick_mastered(rows: pa.Table) -> pa.Table:
-    return rows.filter(pc.equal(rows["decision"], pa.scalar(MASTERED)))
+    return rows.filter(pc.equal(rows["decision"], pa.scalar("too_easy")))
 
 
 def _read_shard(shard: UPath, digest: str | None, columns: Sequence[str] | None, families: Collection[str]) -> pa.Table:
@@ -246,14 +245,14 @@ def _check_digest(shard: UPath, data: bytes, written: str | None) -> None:
         raise LearnableError(f"shard {str(shard)!r} is not as its manifest says (its SHA-256 differs): {RESTORE}")
 
 
-def _write_shards(folder: Path, part: str, table: pa.Table) -> Part:
+def _write_shards(folder: Path, part: str, table: pa.Table) -> SetPart:
     count = max(1, -(-table.num_rows // ROWS_A_SHARD))
     files = {}
     for index in range(count):
         path = folder / f"{part}-{index:05d}-of-{count:05d}.parquet"
         pq.write_table(table.slice(index * ROWS_A_SHARD, ROWS_A_SHARD), path, compression="zstd")
         files[path.name] = hash_file(path)
-    return Part(rows=table.num_rows, sha256=files)
+    return SetPart(rows=table.num_rows, sha256=files)
 
 
 def _says_the_same(curated: CuratedSet, manifest: Manifest) -> bool:

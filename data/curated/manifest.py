@@ -14,16 +14,16 @@ from learnable.data.band import Band
 from learnable.data.curated.record import Record, by_name, in_json, keys_of, many_of, read_field, to_plain
 from learnable.data.policies import Policy
 from learnable.data.records import JsonObject, Sampling
-from learnable.data.storage.format import FORMAT
+from learnable.data.storage.format import STORE_FORMAT
 
 # Keys of a manifest that are there only where they say something.
-OPTIONAL = ("chat", "knobs", "imported", "predictions", "lengths", "family_lengths", "verifier_sources")
+OPTIONAL_KEYS = ("chat", "knobs", "imported", "predictions", "lengths", "family_lengths", "verifier_sources")
 SILENT = "silent_reward"  # the `code` of a finding that GRPO stops at
 REFRESHED = "refresh"  # the `kind` of a version that a refresh made; others have none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part(Record):
+class SetPart(Record):
     """A part of the set: how many rows, and the SHA-256 of each of its shards."""
 
     rows: int = 0
@@ -347,7 +347,7 @@ class Manifest(Record):
     were made by hand lack most.
     """
 
-    format: int = FORMAT
+    format: int = STORE_FORMAT
     parent: str | None = None
     run_id: str = ""
     created: str = ""
@@ -383,7 +383,7 @@ class Manifest(Record):
     components: tuple[ComponentRow, ...] = field(default=(), metadata=in_json(read=many_of(ComponentRow)))
     findings: tuple[Finding, ...] = field(default=(), metadata=in_json(read=many_of(Finding)))
     refresh: RefreshRecord | None = None
-    parts: Mapping[str, Part] = field(default_factory=dict, metadata=in_json(read=by_name(Part)))
+    parts: Mapping[str, SetPart] = field(default_factory=dict, metadata=in_json(read=by_name(SetPart)))
     schema: Mapping[str, str] = field(default_factory=dict)
     absent: frozenset[str] = frozenset()
 
@@ -398,7 +398,7 @@ class Manifest(Record):
             **values,
             refresh=refresh if of_refresh else None,
             unknown={key: value for key, value in given.items() if key not in known and key not in of_refresh},
-            absent=frozenset(known.keys() - given.keys() - {"format", *OPTIONAL}),
+            absent=frozenset(known.keys() - given.keys() - {"format", *OPTIONAL_KEYS}),
         )
 
     def to_json(self) -> JsonObject:
@@ -407,7 +407,7 @@ class Manifest(Record):
         for key, field_ in keys_of(type(self)).items():
             if key == "refresh":
                 plain |= {**(self.refresh.to_json() if self.refresh else {}), **self.unknown}
-            elif key not in self.absent and (key not in OPTIONAL or getattr(self, field_.name) is not None):
+            elif key not in self.absent and (key not in OPTIONAL_KEYS or getattr(self, field_.name) is not None):
                 plain[key] = to_plain(getattr(self, field_.name))
         return plain
 

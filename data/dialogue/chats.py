@@ -8,10 +8,8 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from learnable.data.records import SIMULATED, Message, Prompt
+from learnable.data.records import SIMULATED_VERIFIER, Message, Prompt
 
-# Where transformers looks, in its order: each may have the template, alone or under a key.
-TEMPLATE_FILES = ("chat_template.jinja", "chat_template.json", "tokenizer_config.json")
 _TAGS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}", re.DOTALL)
 
 
@@ -21,7 +19,8 @@ def read_chat_template(policy: str, *, download: bool = True) -> str | None:
     Without `download` the hub is not asked for what is not in its cache here. Neither the tokenizer nor transformers
     is loaded for it.
     """
-    for name in TEMPLATE_FILES:
+    # Where transformers looks, in its order: each may have the template, alone or under a key.
+    for name in ("chat_template.jinja", "chat_template.json", "tokenizer_config.json"):
         if (file := _find_file(policy, name, download)) is not None and (template := _read_template(file)):
             return template
     return None
@@ -51,7 +50,7 @@ def as_chat(prompt: Prompt, system_prompt: str = "") -> Prompt:
     (['system', 'user'], True)
     """
     first = (Message("system", system_prompt),) if system_prompt else ()
-    if prompt.verifier == SIMULATED:
+    if prompt.verifier == SIMULATED_VERIFIER:
         return prompt
     if isinstance(prompt.prompt, str):
         turns: tuple[Message, ...] = (Message("user", prompt.prompt),)

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from learnable.data.errors import LearnableError
 
-AUTO, NONE = "", "none"
+NONE = "none"  # the policy writes no thoughts
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class ThinkTags:
     close: str
 
 
-USUAL = ThinkTags("<think>", "</think>")
+USUAL_TAGS = ThinkTags("<think>", "</think>")
 
 
 @lru_cache(64)
@@ -33,8 +33,8 @@ def find_tags(given: str, template: str | None) -> ThinkTags | None:
     """
     if given == NONE:
         return None
-    if given == AUTO:
-        return USUAL if template and (USUAL.open in template or USUAL.close in template) else None
+    if given == "":
+        return USUAL_TAGS if template and (USUAL_TAGS.open in template or USUAL_TAGS.close in template) else None
     words = given.split()
     if len(words) != 2 or words[0] == words[1]:
         raise LearnableError(f"--think-tags {given!r} are not two words: give them as '<think> </think>', none or auto")
@@ -44,8 +44,8 @@ def find_tags(given: str, template: str | None) -> ThinkTags | None:
 def leaves_open(rendered: str, tags: ThinkTags) -> bool:
     """Whether the end of a rendered prompt leaves a thought open, so that the completion begins inside it.
 
-    >>> leaves_open("Hi.<think>", USUAL), leaves_open("Hi.<think></think>", USUAL), leaves_open("Hi.", USUAL)
-    (True, False, False)
+    >>> [leaves_open(text, USUAL_TAGS) for text in ("Hi.<think>", "Hi.<think></think>", "Hi.")]
+    [True, False, False]
     """
     return rendered.rfind(tags.open) > rendered.rfind(tags.close)
 
@@ -56,10 +56,12 @@ def split_thought(text: str, tags: ThinkTags, *, is_open: bool = False) -> tuple
     Everything up to the first closing tag is thought, for templates may open it in the prompt, and so is everything
     where an open thought never ends. `is_open` says that the prompt has opened it.
 
-    >>> split_thought("<think>3 + 4</think>7", USUAL), split_thought("3 + 4</think>7", USUAL)
+    >>> split_thought("<think>3 + 4</think>7", USUAL_TAGS), split_thought("3 + 4</think>7", USUAL_TAGS)
     (('<think>3 + 4</think>', '7'), ('3 + 4</think>', '7'))
-    >>> split_thought("<think>hmm", USUAL), split_thought("7", USUAL), split_thought("hmm", USUAL, is_open=True)
-    (('<think>hmm', ''), ('', '7'), ('hmm', ''))
+    >>> split_thought("<think>hmm", USUAL_TAGS), split_thought("7", USUAL_TAGS)
+    (('<think>hmm', ''), ('', '7'))
+    >>> split_thought("hmm", USUAL_TAGS, is_open=True)
+    ('hmm', '')
     """
     if (end := text.find(tags.close)) >= 0:
         end += len(tags.close)

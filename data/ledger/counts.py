@@ -25,7 +25,6 @@ from learnable.data.records import PassCount, Prompt, text_key, weights_id
 from learnable.data.storage.places import put
 from learnable.data.tables import parquet_bytes
 
-MAX_POLICIES = 8  # of the ledger that are read for a prompt: those that were scored last
 IMPORTED = {"key": pl.String, "model": pl.String, "k": pl.Int64, "passes": pl.Int64}
 SEEN = {"prompt_id": pl.String, "policy": pl.String, "k": pl.Float64, "passes": pl.Float64}
 
@@ -106,7 +105,8 @@ def _count_others(ledger: Ledger, draw: Draw, prompts: frozenset[str]) -> pl.Dat
         if partition.folder.parent.path.rstrip("/") != own:
             by_weights.setdefault(partition.folder.parent.parent.name, []).append(partition)
     last = {weights: max(map(_find_time, parts)) for weights, parts in by_weights.items()}
-    latest = sorted(by_weights, key=lambda weights: (-last[weights], weights))[:MAX_POLICIES]
+    # Of the ledger's policies the eight that were scored last are read for a prompt.
+    latest = sorted(by_weights, key=lambda weights: (-last[weights], weights))[:8]
     found = [_count_rewards(by_weights[weights], prompts) for weights in sorted(latest)]
     names = [_find_name(ledger, by_weights[weights][0]) for weights in sorted(latest)]
     columns = [one.with_columns(policy=pl.lit(name)).select(list(SEEN)) for one, name in zip(found, names, strict=True)]

@@ -17,7 +17,6 @@ from learnable.data.storage import cache_folder
 from learnable.data.storage.places import local_path, put
 
 RESERVED_BYTES = 16 << 20  # a chunk of 1,024 long completions and its scores, compressed
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 class StoreFullError(LearnableError):
@@ -66,7 +65,7 @@ class Outbox:
             return
         except (OSError, LearnableError) as error:
             failure = error
-        if getattr(failure, "errno", None) in NO_ROOM and self.release():
+        if getattr(failure, "errno", None) in (errno.ENOSPC, errno.EDQUOT) and self.release():
             self._append_to_the_last(partition, table)
         self._keep(partition, table, failure)
 

@@ -33,8 +33,6 @@ from learnable.data.tables import parquet_bytes
 
 T = TypeVar("T")
 
-READERS = 2
-SETTLED_NS = 2_000_000_000  # after which no file can come to a folder without its time of change telling
 _NAME = re.compile(r"(\d{8})-(\d{8})-([0-9a-f]{16})\.parquet")
 
 
@@ -194,8 +192,9 @@ class Partition:
         changed = self._read_change_time()
         if changed is not None and changed == self._seen:
             return self._known.values()
-        # Clocks tick coarsely: after a change of just now there may be another one that bears the same time.
-        self._seen = changed if changed is not None and time.time_ns() - changed > SETTLED_NS else None
+        # Clocks tick coarsely: after a change of just now there may be another one that bears the same time. After two
+        # seconds no file can come to a folder without its time of change telling.
+        self._seen = changed if changed is not None and time.time_ns() - changed > 2_000_000_000 else None
         names = {name for name in self._read_names() if name in self._known or _NAME.fullmatch(name)}
         if names != self._known.keys():
             self._known = {name: self._known.get(name) or _parse(self.folder, name, self.table) for name in names}
@@ -233,11 +232,12 @@ def _name(data: bytes, first: int, last: int) -> str:
 
 def read_in_order(chunks: Iterable[Chunk], read: Callable[[Chunk], T]) -> Iterator[T]:
     """Yield `read(chunk)` of each chunk, in order, while a few of the next ones are being read."""
-    with ThreadPoolExecutor(READERS, thread_name_prefix="ledger") as pool:
+    readers = 2
+    with ThreadPoolExecutor(readers, thread_name_prefix="ledger") as pool:
         pending: deque[Future[T]] = deque()
         for chunk in chunks:
             pending.append(pool.submit(read, chunk))
-            if len(pending) >= READERS:
+            if len(pending) >= readers:
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()

@@ -11,7 +11,6 @@ from heapq import heappush, heappushpop
 from learnable.data.records import Prompt, canonical_json
 
 Label = tuple[str, str, str]  # of a stratum: family, form, level
-_RANGE = 2.0**64
 
 
 @dataclass(slots=True)
@@ -24,7 +23,7 @@ class Drawn:
 
 def hash_to_uniform(*parts: object) -> float:
     """Return a number in [0, 1) that the parts fix and nothing else does, as if drawn at random."""
-    return _hash(*parts) / _RANGE
+    return _hash(*parts) / (2.0**64)
 
 
 def draw_prompts(candidates: Iterable[Prompt], limit: int | None, seed: int) -> Drawn:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self, TypeVar
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import Prompt, Spec
 from learnable.data.sources.drawing import hash_to_uniform
-from learnable.data.sources.wording import Kind, Wording
+from learnable.data.sources.wording import QuestionKind, Wording
 
 T = TypeVar("T")
 Knobs = Mapping[str, str | float]  # by name; texts are read as the type of the knob
@@ -103,7 +103,7 @@ class Family:
     readable: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     curriculum: Path | None = None
-    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    kinds: Mapping[str, QuestionKind] = field(default_factory=dict)
     word_lists: tuple[str, ...] = ()
     natural: Path | None = None
     reads_forms: bool = False

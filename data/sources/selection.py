@@ -11,9 +11,6 @@ from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt, Split
 from learnable.data.sources.drawing import draw_prompts, hash_to_uniform, take_prompts
 
-DROPPED = {"prompt_id": pl.String, "decision": pl.String, "collides_with": pl.String, "overlap": pl.Float64}
-LARGEST_HELD_OUT = 0.5  # of all prompts: a larger problem is trained on
-
 
 class PromptSet:
     """Distinct prompts, each in train or test, and what was dropped on the way.
@@ -26,7 +23,8 @@ class PromptSet:
         self.prompts = prompts
         self.duplicates = duplicates
         self.bad_rows = 0
-        self.dropped = pl.DataFrame(schema=DROPPED)
+        texts = dict.fromkeys(("prompt_id", "decision", "collides_with"), pl.String)
+        self.dropped = pl.DataFrame(schema={**texts, "overlap": pl.Float64})
         self.dropped_prompts: list[Prompt] = []
 
     def without(self, dropped: pl.DataFrame) -> PromptSet:
@@ -86,7 +84,8 @@ def assign_splits(prompts: Sequence[Prompt], clusters: Sequence[str], share: flo
     for name in clusters:
         sizes[name] = sizes.get(name, 0) + 1
     ranks = {name: hash_to_uniform(seed, "split", name) for name in sizes}
-    limit = LARGEST_HELD_OUT * len(prompts)
+    # A problem of more than half of all prompts is trained on.
+    limit = 0.5 * len(prompts)
     held_out = {name for name, rank in ranks.items() if rank < share and sizes[name] <= limit}
     by_size = sorted(sizes, key=lambda name: (sizes[name], ranks[name]))
     if len(sizes) < 2 or not share:

@@ -14,8 +14,6 @@ from learnable.data.records import Prompt, Spec
 from learnable.data.sources.family import Family, check_knobs, knob, on_scale
 
 NOTICE = "simulated rollouts: no model answered; use them for planning and teaching only."
-FORM = "Simulated"
-MAX_CONCENTRATION = 1e14  # alpha + beta of the narrowest population: six digits of its draws are those of its mean
 
 MAX_CASES = 1000
 
@@ -74,7 +72,8 @@ def beta_shapes(rate: float, std: float) -> tuple[float, float]:
     (1.5, 1.5)
     """
     variance = max(std * std, 1e-300)  # a square may underflow
-    concentration = min(rate * (1 - rate) / variance - 1, MAX_CONCENTRATION)
+    # Alpha + beta of the narrowest population: six digits of its draws are those of its mean.
+    concentration = min(rate * (1 - rate) / variance - 1, 1e14)
     return rate * concentration, (1 - rate) * concentration
 
 
@@ -136,4 +135,4 @@ def _is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-SIMULATED = Family("simulated", (FORM,), SimulatedKnobs, generate, usual_ranges={"alpha": "0.1..10"})
+SIMULATED_FAMILY = Family("simulated", ("Simulated",), SimulatedKnobs, generate, usual_ranges={"alpha": "0.1..10"})

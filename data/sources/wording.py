@@ -13,7 +13,7 @@ Parts = Mapping[str, str]  # the words of one question, by their names in braces
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class QuestionKind:
     """A kind of question: how its parts are read out of the plain wording, and which words a wording must have.
 
     Of each group in `needs` a wording has at least one word, and none but these and `more`. Without `plain`, the family

@@ -9,7 +9,7 @@ from upath import UPath
 from learnable.data.errors import LearnableError
 from learnable.data.storage.places import put
 
-FORMAT = 1
+STORE_FORMAT = 1
 FORMAT_FILE = "format.json"
 
 
@@ -34,18 +34,19 @@ def mark_store(root: UPath) -> None:
     check_store(root)
     if _read_number(root) is None:
         try:
-            put(root / FORMAT_FILE, json.dumps({"format": FORMAT}).encode() + b"\n")
+            put(root / FORMAT_FILE, json.dumps({"format": STORE_FORMAT}).encode() + b"\n")
         except OSError as error:
             raise LearnableError(f"store {str(root)!r} cannot be written ({error.strerror or error})") from error
 
 
 def check_number(number: object, what: str, fix: str) -> None:
     """Raise `LearnableError` that says `what` it is and the `fix`, unless the number is that of this version."""
-    if type(number) is int and number == FORMAT:
+    if type(number) is int and number == STORE_FORMAT:
         return
     found = "names no format" if number is None else f"is of format {number!r}"
     raise LearnableError(
-        f"{what} {found}, and this version of Learnable reads format {FORMAT}: {fix}, or use the version that wrote it"
+        f"{what} {found}, and this version of Learnable reads format {STORE_FORMAT}: {fix}, "
+        "or use the version that wrote it"
     )
 
 

@@ -24,10 +24,9 @@ from learnable.data.errors import LearnableError
 from learnable.data.storage.owner import Owner, StoreLock, Waiting
 
 LEASE_FILE = ".lease"
-MAX_LEASE_BYTES = 65_536  # reading a range needs no listing, which drivers cache
 BEAT_SECONDS = 10.0
 EXPIRY = 6  # beats
-POLL_SECONDS = 2.0
+LEASE_POLL_SECONDS = 2.0
 
 
 @contextmanager
@@ -81,7 +80,7 @@ class Lease:
             except Exception as error:  # drivers raise what they like
                 if time.monotonic() - answered >= self._expiry:
                     raise self._cannot_lock(f"{type(error).__name__}: {error}") from error
-            waiting.pause(watch.owner, POLL_SECONDS)
+            waiting.pause(watch.owner, LEASE_POLL_SECONDS)
         self._thread.start()
 
     def check(self) -> None:
@@ -165,7 +164,8 @@ class Lease:
 
     def _read(self, path: str = "") -> bytes | None:
         try:
-            return bytes(self._fs.cat_file(path or self._path, start=0, end=MAX_LEASE_BYTES))
+            # Reading a range needs no listing, which drivers cache.
+            return bytes(self._fs.cat_file(path or self._path, start=0, end=65_536))
         except FileNotFoundError:
             return None
 

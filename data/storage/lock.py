@@ -20,9 +20,8 @@ from learnable.data.progress import progress
 from learnable.data.storage.lease import hold_lease
 from learnable.data.storage.owner import Owner, StoreLock, Waiting
 
-LOCK_FILE = ".lock"  # never removed: two processes could then each lock a file of that name
 OWNER_FILE = ".lock-owner.json"
-POLL_SECONDS = 0.1
+LOCK_POLL_SECONDS = 0.1
 
 
 def _note(sentence: str) -> None:
@@ -69,11 +68,12 @@ class _FolderLock:
 def _hold_folder(folder: Path, waiting: Waiting) -> Iterator[StoreLock]:
     folder = folder.absolute()  # the block may change the working directory
     # Without the soft fallback: that lock is a file, which a killed holder leaves behind.
-    lock = FileLock(folder / LOCK_FILE, thread_local=False, fallback_to_soft=False)
+    # The file is never removed: two processes could then each lock a file of that name.
+    lock = FileLock(folder / ".lock", thread_local=False, fallback_to_soft=False)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         while not _locked_now(lock):
-            waiting.pause(_read_owner(folder), POLL_SECONDS)
+            waiting.pause(_read_owner(folder), LOCK_POLL_SECONDS)
     except OSError as error:
         raise LearnableError(
             f"{waiting.kind} {waiting.store!r} cannot be locked ({error.strerror or error}): choose another "

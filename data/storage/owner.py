@@ -15,8 +15,6 @@ from typing import Protocol
 
 from learnable.data.errors import LearnableError
 
-COMMAND_LENGTH = 80
-
 
 class StoreLock(Protocol):
     """The right to write a store, while nobody has taken it away."""
@@ -110,4 +108,5 @@ def _command() -> str:
     path = Path(program)
     name = path.parent.name if path.name == "__main__.py" else path.name
     words = " ".join([name, *arguments])
-    return words if len(words) <= COMMAND_LENGTH else f"{words[: COMMAND_LENGTH - 1]}…"
+    length = 80
+    return words if len(words) <= length else f"{words[: length - 1]}…"

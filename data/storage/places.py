@@ -13,13 +13,12 @@ from upath import UPath
 
 from learnable.data.errors import LearnableError
 
-Place = str | os.PathLike[str] | UPath
-LOCAL_PROTOCOLS = ("", "file", "local")
+PathOrUrl = str | os.PathLike[str] | UPath
 PUT_ATTEMPTS = 6
-FIRST_DELAY = 0.5  # seconds, doubled after each failed put
+FIRST_PUT_DELAY = 0.5  # seconds, doubled after each failed put
 
 
-def find_place(url: Place) -> UPath:
+def find_place(url: PathOrUrl) -> UPath:
     """Return the folder that a path or an fsspec URL names; nothing is made or asked yet.
 
     Raises `LearnableError` for no name, and for a protocol that is unknown or whose driver is not installed.
@@ -39,7 +38,7 @@ def find_place(url: Place) -> UPath:
 
 def local_path(place: UPath) -> Path | None:
     """Return the place as a path on a mounted disk, or None where it is behind a URL."""
-    return Path(place.path) if place.protocol in LOCAL_PROTOCOLS else None
+    return Path(place.path) if place.protocol in ("", "file", "local") else None
 
 
 def make_folder(folder: Path, name: str, flag: str) -> None:
@@ -117,7 +116,7 @@ def sync(path: Path) -> None:
 def _put_object(place: UPath, data: bytes) -> None:
     from tenacity import Retrying, stop_after_attempt, wait_exponential, wait_random_exponential
 
-    half = FIRST_DELAY / 2  # of each pause is drawn: it keeps writers apart
+    half = FIRST_PUT_DELAY / 2  # of each pause is drawn: it keeps writers apart
     pause = wait_exponential(half) + wait_random_exponential(half)
     try:
         Retrying(stop=stop_after_attempt(PUT_ATTEMPTS), wait=pause, reraise=True)(place.fs.pipe_file, place.path, data)

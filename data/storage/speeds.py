@@ -15,8 +15,6 @@ from learnable.data.errors import LearnableError
 from learnable.data.records import weights_id
 from learnable.data.storage.places import put
 
-ENOUGH_SECONDS = 1.0  # a shorter run says little of an engine
-
 
 @dataclass(frozen=True, slots=True)
 class Speed:
@@ -32,13 +30,14 @@ class Speed:
 
 
 def note_speed(root: UPath, policy_id: str, engine: str, speed: Speed) -> None:
-    """Remember the last speed that was measured; one of less than `ENOUGH_SECONDS` only where there is no other.
+    """Remember the last speed that was measured; one of less than a second only where there is no other.
 
     Raises `LearnableError` when it cannot be written.
     """
     if not speed.tokens or speed.seconds <= 0:
         return
-    if speed.seconds < ENOUGH_SECONDS and find_speed(root, policy_id, engine):
+    # A shorter run says little of an engine.
+    if speed.seconds < 1.0 and find_speed(root, policy_id, engine):
         return
     path = _file(root, policy_id, engine)
     try:

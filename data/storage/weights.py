@@ -19,17 +19,11 @@ SAMPLED_EVERY = 1 << 20  # bytes of a tensor, for each of which one block is rea
 BLOCK_BYTES = 1 << 12
 MIN_BLOCKS = 8  # of a tensor
 FRESH_SECONDS = 2.0  # a file that changed so lately may change again within the resolution of its times
-DIGITS = 16
+WEIGHTS_HASH_DIGITS = 16
 SAMPLED = "sampled-"  # before a hash for which not every byte was read
 
-WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.gguf")
-NO_WEIGHTS = ("training_args.bin", "optimizer.", "scheduler.", "rng_state", "scaler.")  # a trainer's own files
-SMALL = ("adapter_config.json", "generation_config.json", "tokenizer*", "*.jinja", "*.model")
-SMALLER = ("vocab.*", "merges.txt", "special_tokens_map.json", "added_tokens.json")
 
 ADAPTER_CONFIG = "adapter_config.json"
-ADAPTER_WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
-NO_ADAPTER = ("base_model_name_or_path", "revision", "inference_mode")  # keys that change no completion
 
 
 def hash_folder(folder: Path, *, every_byte: bool = False) -> str:
@@ -53,7 +47,7 @@ def hash_folder(folder: Path, *, every_byte: bool = False) -> str:
             digest.update(f"{path.name}:{path.stat().st_size}:{_hash_cached(path, sampled)}".encode())
     except OSError as error:
         raise LearnableError(f"policy {str(folder)!r} cannot be read: {error}") from error
-    return (SAMPLED if sampled else "") + digest.hexdigest()[:DIGITS]
+    return (SAMPLED if sampled else "") + digest.hexdigest()[:WEIGHTS_HASH_DIGITS]
 
 
 def hash_adapter(folder: Path) -> str:
@@ -61,17 +55,19 @@ def hash_adapter(folder: Path) -> str:
 
     Raises `LearnableError` where it has no weights, or cannot be read.
     """
-    found = [path for name in ADAPTER_WEIGHTS if (path := folder / name).is_file()]
+    names = ("adapter_model.safetensors", "adapter_model.bin")
+    found = [path for name in names if (path := folder / name).is_file()]
     if not found:
-        raise LearnableError(f"adapter {str(folder)!r} has no weights: no {' or '.join(ADAPTER_WEIGHTS)} is in it")
+        raise LearnableError(f"adapter {str(folder)!r} has no weights: no {' or '.join(names)} is in it")
     try:
         config = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
-        kept = {key: value for key, value in config.items() if key not in NO_ADAPTER}
+        no_matter = ("base_model_name_or_path", "revision", "inference_mode")  # to any completion
+        kept = {key: value for key, value in config.items() if key not in no_matter}
         digest = hashlib.sha256(json.dumps(kept, sort_keys=True).encode())
         digest.update(_hash_cached(found[0], False).encode())
     except (OSError, ValueError) as error:
         raise LearnableError(f"adapter {str(folder)!r} cannot be read: {error}") from error
-    return digest.hexdigest()[:DIGITS]
+    return digest.hexdigest()[:WEIGHTS_HASH_DIGITS]
 
 
 def is_sampled(weights: str) -> bool:
@@ -83,15 +79,21 @@ def find_weights(folder: Path) -> list[Path]:
     """Return the weight files of a model folder. Raises `LearnableError` when config or weights are missing."""
     if not (folder / "config.json").is_file():
         raise LearnableError(f"policy {str(folder)!r} has no config.json: it is not a model folder")
-    found = {path for pattern in WEIGHTS for path in folder.glob(pattern) if not path.name.startswith(NO_WEIGHTS)}
+    patterns = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.gguf")
+    trainers = ("training_args.bin", "optimizer.", "scheduler.", "rng_state", "scaler.")
+    found = {path for pattern in patterns for path in folder.glob(pattern) if not path.name.startswith(trainers)}
     if not found:
-        kinds = ", ".join(WEIGHTS)
+        kinds = ", ".join(patterns)
         raise LearnableError(f"policy {str(folder)!r} has no weights: no file like {kinds} is in it")
     return sorted(found)
 
 
 def _find_small(folder: Path) -> list[Path]:
-    found = {path for pattern in (*SMALL, *SMALLER) for path in folder.glob(pattern) if path.is_file()}
+    patterns = (
+        *("adapter_config.json", "generation_config.json", "tokenizer*", "*.jinja", "*.model"),
+        *("vocab.*", "merges.txt", "special_tokens_map.json", "added_tokens.json"),
+    )
+    found = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
     return [folder / "config.json", *sorted(found)]
 
 

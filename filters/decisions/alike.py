@@ -18,12 +18,10 @@ Likeness = Literal["alike", "different", "unknown"]
 ALIKE_INTRACLASS = 0.05  # share of a form's variance between its prompts that is as good as none
 DOUBT = 0.01  # chance that prompts which differ by as much are called alike
 FALSE_ALARM = 0.003  # chance that prompts which do not differ are called different
-ROUNDING = 1e-18  # a variance that is none
-TOLD = 0.96  # chance that prompts which do not differ are called alike, where a pool is called large enough
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PromptComparison:
     """What a form's prompts say of their differences.
 
     `f_ratio` is the variance of the prompts' means over what sampling noise would make of it, in their openings, of
@@ -37,7 +35,7 @@ class Comparison:
     enough: int
 
 
-def compare_prompts(groups: pl.DataFrame) -> Comparison:
+def compare_prompts(groups: pl.DataFrame) -> PromptComparison:
     """Compare the prompts of one form.
 
     Not to have seen a difference is no proof that there is none. So prompts are `alike` only where an F as low as
@@ -57,10 +55,11 @@ def compare_prompts(groups: pl.DataFrame) -> Comparison:
     n, mean, variance = read_openings(groups)
     size, total = float((n**2).sum() / max(n.sum(), 1.0)), float(n.sum())
     if len(n) < 2 or total <= len(n):
-        return Comparison("unknown", np.nan, len(n), size, _count_enough(2.0))
+        return PromptComparison("unknown", np.nan, len(n), size, _count_enough(2.0))
     noise = float((n * variance).sum()) / (total - len(n))
     of_means = float((n**2 * (mean - (n * mean).sum() / total) ** 2).sum()) / (total - size)
-    f_ratio = of_means / noise if noise > 0 else (np.inf if of_means > ROUNDING else 0.0)
+    # A smaller variance is rounding.
+    f_ratio = of_means / noise if noise > 0 else (np.inf if of_means > 1e-18 else 0.0)
     true_over_noise = _true_over_noise(size)
 
     def tail(chance: Callable[..., float], ratio: float, over_noise: float) -> float:
@@ -70,7 +69,7 @@ def compare_prompts(groups: pl.DataFrame) -> Comparison:
     differ = tail(fdtrc, f_ratio, 0.0) <= FALSE_ALARM / 2 or _test_all_rollouts(groups) <= FALSE_ALARM / 2
     alike = tail(fdtr, f_ratio / (1 + true_over_noise), true_over_noise) <= DOUBT
     likeness: Likeness = "different" if differ else "alike" if alike else "unknown"
-    return Comparison(likeness, float(f_ratio), len(n), size, _count_enough(size))
+    return PromptComparison(likeness, float(f_ratio), len(n), size, _count_enough(size))
 
 
 def _test_all_rollouts(groups: pl.DataFrame) -> float:
@@ -94,7 +93,8 @@ def _count_enough(size: float) -> int:
 
     The logarithm of F is nearly normal with the variance 2 / k + 2 / (k (n - 1)) for k prompts (Fisher's z).
     """
-    deviations = -ndtri(DOUBT) - ndtri(1 - TOLD)
+    # Enough that equal prompts are called alike with a chance of 0.96.
+    deviations = -ndtri(DOUBT) - ndtri(1 - 0.96)
     variance_of_log = 2 * size / max(size - 1, 0.5)
     return int(np.ceil(variance_of_log * (deviations / np.log1p(_true_over_noise(size))) ** 2))
 

@@ -13,8 +13,6 @@ from learnable.data.records import REWARDED_VERDICTS, Truncated
 from learnable.filters.decisions.decide import REASONS, is_unanimous
 from learnable.filters.decisions.presets import Preset
 
-BARRED = ("duplicate", "contaminated", "not_scored")
-
 
 def choose(groups: pl.LazyFrame, preset: Preset) -> pl.LazyFrame:
     """Add `expected_within_variance`, and let `decision` be `keep` for exactly the prompts that `preset` chooses.
@@ -192,7 +190,7 @@ def _family(preset: Preset) -> list[str]:
 
 
 def _is_scored() -> pl.Expr:
-    return ~pl.col("decision").cast(pl.String).is_in(BARRED) & (pl.col("n") > 0)
+    return ~pl.col("decision").cast(pl.String).is_in(("duplicate", "contaminated", "not_scored")) & (pl.col("n") > 0)
 
 
 def _signal(preset: Preset) -> pl.Expr:

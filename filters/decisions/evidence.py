@@ -17,7 +17,7 @@ from learnable.filters.statistics.forms import prompt_components
 from learnable.filters.statistics.groups import group_stats, list_rewards
 from learnable.filters.statistics.variance import opening_stats
 
-ORDER = ("family", "form", "prompt_id")
+PROMPT_ORDER = ("family", "form", "prompt_id")
 BY_LENGTH = ("num_tokens", "family")
 
 
@@ -100,7 +100,7 @@ def _gather(
         group_stats(rows, truncated=truncated)
         .join(opening_stats(rows, truncated), on="prompt_id", how="left")
         .join(rows.select("prompt_id", "family", "form").unique(), on="prompt_id")
-        .sort(ORDER)
+        .sort(PROMPT_ORDER)
         .collect()
     )
     if strata is not None:

@@ -9,15 +9,12 @@ import polars as pl
 
 from learnable.data.curated.manifest import Finding
 from learnable.data.records import Row
-from learnable.filters.decisions.alike import Comparison, Likeness, compare_prompts
+from learnable.filters.decisions.alike import Likeness, PromptComparison, compare_prompts
 from learnable.filters.statistics.variance import split_pool_variance
 
 ENOUGH_PROMPTS = 8  # fewer say nothing of a form
 ENOUGH_ROLLOUTS = 100  # what never happens in 100 happens in fewer than 3 of 100 (95 % confidence)
 DEAD_SHARE = 0.7  # of a form's groups without any variance
-DRIVING_SHARE = 0.5  # of the reward's variance within groups that one component explains
-LITTLE_WITHIN = 0.3  # share of a pool's variance that lies within groups
-NAMED = 5  # forms that a sentence names
 
 _FORM = ("family", "form")
 
@@ -84,9 +81,8 @@ def _constant_components(parts: Sequence[Row]) -> Iterator[Finding]:
 def _faked_signals(forms: pl.DataFrame, parts: pl.DataFrame) -> Iterator[Finding]:
     """Report forms whose rewards vary within groups by one component, while no group has both passes and fails."""
     unmoved = forms.filter((pl.col("mixed") == 0) & (pl.col("dead") <= DEAD_SHARE)).select(*_FORM, "passes")
-    drivers = parts.filter(pl.col("explained") >= DRIVING_SHARE).sort(
-        "explained", "component", descending=[True, False]
-    )
+    # A component drives a reward where it explains this share of the variance within groups.
+    drivers = parts.filter(pl.col("explained") >= 0.5).sort("explained", "component", descending=[True, False])
     first = drivers.unique(_FORM, keep="first", maintain_order=True)
     driven = first.join(unmoved, on=_FORM).sort("family", "component", "form")
     for name, rows in _by(("family", "component"), driven.to_dicts()):
@@ -104,7 +100,8 @@ def _variance_elsewhere(scored: pl.LazyFrame) -> Iterator[Finding]:
     """Report a pool whose rewards differ between groups, which the advantage takes out, and hardly within them."""
     split = split_pool_variance(scored)
     forms, prompts, within = split.between_forms, split.between_prompts, split.within
-    if forms is None or prompts is None or within is None or within >= LITTLE_WITHIN:
+    # A larger share of the pool's variance within groups is enough to learn from.
+    if forms is None or prompts is None or within is None or within >= 0.3:
         return
     if split.prompts < ENOUGH_PROMPTS or split.rollouts < ENOUGH_ROLLOUTS:
         return
@@ -140,7 +137,7 @@ def _alike_prompts(forms: pl.DataFrame, scored: pl.DataFrame) -> Iterator[Findin
         yield Finding("undecided_prompts", family, _form_names(rows), text)
 
 
-def _of_likeness(likeness: Likeness, compared: Iterable[tuple[Row, Comparison]]) -> list[Row]:
+def _of_likeness(likeness: Likeness, compared: Iterable[tuple[Row, PromptComparison]]) -> list[Row]:
     return [{**form, "compared": found} for form, found in compared if found.likeness == likeness]
 
 
@@ -157,5 +154,6 @@ def _form_names(rows: Sequence[Row]) -> tuple[str, ...]:
 def _name(items: Iterable[str]) -> str:
     """Write a list, its end as a number where it is long."""
     listed = list(items)
-    more = f" and {len(listed) - NAMED} more" if len(listed) > NAMED else ""
-    return ", ".join(listed[:NAMED]) + more
+    named = 5  # forms that a sentence names
+    more = f" and {len(listed) - named} more" if len(listed) > named else ""
+    return ", ".join(listed[:named]) + more

@@ -13,10 +13,6 @@ from learnable.filters.arrays import Values
 from learnable.filters.posterior.belief import Belief
 from learnable.filters.posterior.certificate import ZERO_STD_AT
 
-GROUP_SIZES = (4, 8, 16, 32, 64)
-TINY = 1e-12  # of a chance, in logarithms
-FEW_DEAD = 0.1  # a share of zero-std groups that is worth no more rollouts
-
 
 def read_zero_std(groups: pl.DataFrame, group_size: int) -> Values:
     """Return the chance that a group agrees by the columns `ZERO_STD_AT` of certified rows.
@@ -26,8 +22,9 @@ def read_zero_std(groups: pl.DataFrame, group_size: int) -> Values:
     sizes = np.array(list(ZERO_STD_AT))
     after = int(np.clip(np.searchsorted(sizes, group_size), 1, len(sizes) - 1))
     low, high = sizes[after - 1 : after + 1].tolist()
+    # 1e-12: the logarithm of a chance of 0 has no end.
     at_low, at_high = (
-        np.log(np.maximum(groups[ZERO_STD_AT[size]].cast(pl.Float64).to_numpy(), TINY)) for size in (low, high)
+        np.log(np.maximum(groups[ZERO_STD_AT[size]].cast(pl.Float64).to_numpy(), 1e-12)) for size in (low, high)
     )
     share = np.log(group_size / low) / np.log(high / low)
     found: Values = np.minimum(np.exp(at_low + (at_high - at_low) * share), 1.0)
@@ -49,7 +46,7 @@ def graded_advantage(group_size: int) -> float:
 def forecast(
     groups: pl.DataFrame,
     graded: Mapping[str, bool],
-    sizes: Sequence[int] = GROUP_SIZES,
+    sizes: Sequence[int] = (4, 8, 16, 32, 64),
     weights: Values | None = None,
 ) -> list[Forecast]:
     """Forecast what training on these prompts will see at each group size; nothing where none has a score.
@@ -86,7 +83,8 @@ def advise(forecasts: Sequence[Forecast]) -> str:
     if not forecasts:
         return ""
     smallest = forecasts[0]
-    enough = next((f for f in forecasts if f.zero_std_share <= FEW_DEAD), forecasts[-1])
+    # So small a share of zero-std groups is worth no more rollouts.
+    enough = next((f for f in forecasts if f.zero_std_share <= 0.1), forecasts[-1])
     text = f"at G = {smallest.group_size}, {smallest.zero_std_share:.0%} of the groups teach nothing"
     if enough is not smallest:
         text += f"; G = {enough.group_size}: {enough.zero_std_share:.0%}"

@@ -17,7 +17,7 @@ from learnable.data.settings import Setting, list_settings
 RankBy = Literal["learnability", "p_keep"]
 TopOf = Literal["kept", "scored"]
 QuotaBy = Literal["family", "form"]
-FLAGS = "the command line"
+COMMAND_LINE = "the command line"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Preset:
     ] = 0
 
     def __post_init__(self) -> None:
-        own = {key: getattr(self, key) for key in RULES if key not in BAND_KEYS}
+        own = {key: getattr(self, key) for key in RULES if key not in ("band", "min_std", "by")}
         _check({key: value for key, value in own.items() if value is not None}, f"preset {self.name}")
 
     def override(self, **flags: Any) -> Preset:
@@ -55,7 +55,7 @@ class Preset:
 
         Raises `LearnableError` in terms of the flag, and `UnknownNameError` for a flag that no preset has.
         """
-        return _changed(self, {key: value for key, value in flags.items() if value is not None}, FLAGS)
+        return _changed(self, {key: value for key, value in flags.items() if value is not None}, COMMAND_LINE)
 
 
 def find_preset(name_or_path: str) -> Preset:
@@ -117,7 +117,7 @@ def _check(values: Mapping[str, Any], where: str) -> None:
 
 def _spell(where: str, key: str, value: Any) -> str:
     """Write a key and its value in the words of the file or of the flag that they came from."""
-    if where != FLAGS:
+    if where != COMMAND_LINE:
         return f"{where}: {key} = {value!r}"
     words = value if isinstance(value, list | tuple) else [value]
     return " ".join([f"--{key.replace('_', '-')}", *map(str, words)])
@@ -128,17 +128,11 @@ def _is_interval(value: Any) -> bool:
     return is_pair and all(type(end) in (int, float) for end in value) and 0 <= value[0] < value[1] <= 1
 
 
-Rule = tuple[Callable[[Any], bool], str]
+ValueRule = tuple[Callable[[Any], bool], str]
 """Whether a value can work, and what to give instead of one that cannot."""
 
-BAND_KEYS = ("band", "min_std", "by")
-INTERVAL: Rule = (_is_interval, "two numbers in [0, 1], the lower one first")
-DECLARED = {
-    **list_settings(Preset),
-    **{"by" if name == "signal" else name: one for name, one in list_settings(Band).items()},
-}
-RULES: Mapping[str, Rule] = {
-    "band": INTERVAL,
-    "reserve": INTERVAL,
-    **{name: (one.works, one.wanted) for name, one in DECLARED.items()},
+RULES: Mapping[str, ValueRule] = {
+    **dict.fromkeys(("band", "reserve"), (_is_interval, "two numbers in [0, 1], the lower one first")),
+    **{name: (one.works, one.wanted) for name, one in list_settings(Preset).items()},
+    **{"by" if name == "signal" else name: (one.works, one.wanted) for name, one in list_settings(Band).items()},
 }

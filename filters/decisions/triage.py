@@ -11,17 +11,7 @@ from learnable.data.tables import with_own_texts
 
 TRIAGES = ("verifier_error", "truncated", "extraction_failed", "bad_label", "near_miss", "plain_hard")
 
-MAJORITY = 0.5  # more than this share of a prompt's completions
-NEAR = 0.8  # of a full reward, or of each of its components
 AGREED = 0.75  # share of a prompt's completions that give one answer
-ENOUGH_ANSWERS = 8  # of one prompt: fewer may agree by chance
-LIFT = 10.0  # times as often as completions of other prompts give it
-OTHERS = 20  # prompts of the family, without which nobody knows how often that is
-
-_UNREAD = "extraction_failed"  # how reasons of verifiers begin that can find nothing to judge
-_RATES = ("all_in_family", "all_in_form", "wrong_in_family", "wrong_in_form", "suspects")
-_ANSWERS = {"prompt_id": pl.String, "rollout_id": pl.String, "answer": pl.String}
-_REFERENCES = {"prompt_id": pl.String, "reference": pl.String}
 
 
 def triage(scores: pl.DataFrame, answers: pl.DataFrame, references: pl.DataFrame | None = None) -> pl.DataFrame:
@@ -31,7 +21,7 @@ def triage(scores: pl.DataFrame, answers: pl.DataFrame, references: pl.DataFrame
     - `truncated`: most completions ran out of tokens;
     - `extraction_failed`: most hold no answer that could be read;
     - `bad_label`: completions agree with each other and not with the reference (see `_label_is_doubtful`);
-    - `near_miss`: the best reward, or the weakest component of some rollout, is at least `NEAR`;
+    - `near_miss`: the best reward, or the weakest component of some rollout, is at least 0.8;
     - `plain_hard`: none of these.
 
     Args:
@@ -74,7 +64,8 @@ class Attempts:
 
 def count_attempts(scores: pl.DataFrame, answers: pl.DataFrame | None = None) -> Attempts:
     """Add up scored rollouts, all of each prompt, for `explain`. Both arguments are as for `triage`."""
-    known = answers if answers is not None else pl.DataFrame(schema=_ANSWERS)
+    columns = ("prompt_id", "rollout_id", "answer")
+    known = answers if answers is not None else pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
     made = (
         scores.lazy()
         .filter(pl.col("verdict") != "engine_error")
@@ -103,12 +94,13 @@ def count_unread(scores: pl.DataFrame) -> pl.DataFrame:
 
 def _is_unread() -> pl.Expr:
     reason = pl.col("reason").fill_null("")
-    return reason.str.starts_with(_UNREAD)
+    return reason.str.starts_with("extraction_failed")  # so begin the reasons of verifiers that find no answer
 
 
 def explain(attempts: Attempts, references: pl.DataFrame | None = None) -> pl.DataFrame:
     """Say of each never-solved prompt of a whole pool what the evidence points to, as `triage` does."""
-    known = references if references is not None else pl.DataFrame(schema=_REFERENCES)
+    columns = ("prompt_id", "reference")
+    known = references if references is not None else pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
     judged = (
         attempts.unsolved.lazy()
         .join(_agreed_answers(attempts), on="prompt_id", how="left")
@@ -160,7 +152,8 @@ def _agreed_answers(attempts: Attempts) -> pl.LazyFrame:
         (suspect.sum().over("family", "answer") - suspect).alias("suspects"),
         (suspect.sum().over("family") - suspect).alias("suspects_of"),
     )
-    rates = [pl.col(rate) / pl.col(f"{rate}_of").clip(lower_bound=1) for rate in _RATES]
+    names = ("all_in_family", "all_in_form", "wrong_in_family", "wrong_in_form", "suspects")
+    rates = [pl.col(name) / pl.col(f"{name}_of").clip(lower_bound=1) for name in names]
     return found.select(
         "prompt_id", "answered", "others", agreed="answer", agreeing="all", base=pl.max_horizontal(rates)
     )
@@ -179,13 +172,15 @@ def _elsewhere(*keys: str) -> list[pl.Expr]:
 def _label_is_doubtful() -> pl.Expr:
     """Completions agree on an answer that is not the reference, and that other prompts hardly ever get.
 
-    At least `AGREED` of `ENOUGH_ANSWERS` completions or more give it, and `LIFT` times the share that give it
-    elsewhere. A policy that prints the same number whatever the question agrees with itself too, and says nothing of
-    the reference.
+    At least `AGREED` of 8 completions or more give it, and 10 times the share that give it elsewhere. A policy that
+    prints the same number whatever the question agrees with itself too, and says nothing of the reference.
     """
     agreed = pl.col("agreeing") >= AGREED * pl.col("answered")
-    enough = (pl.col("answered") >= ENOUGH_ANSWERS) & (pl.col("others") >= OTHERS)
-    rare = pl.col("agreeing") >= LIFT * pl.col("base") * pl.col("answered")
+    # Fewer answers to one prompt may agree by chance. Without 20 other prompts of the family nobody knows how often
+    # that is.
+    enough = (pl.col("answered") >= 8) & (pl.col("others") >= 20)
+    # Ten times as often as completions of other prompts give it.
+    rare = pl.col("agreeing") >= 10.0 * pl.col("base") * pl.col("answered")
     return enough & agreed & rare & pl.col("agreed").ne_missing(pl.col("reference"))
 
 
@@ -200,7 +195,7 @@ def _judge(judged: pl.LazyFrame) -> pl.LazyFrame:
 
 def _cases() -> dict[str, tuple[pl.Expr, pl.Expr]]:
     """Return when each cause holds and how to say so, the first to be tried first."""
-    most_made, most_scored = MAJORITY * pl.col("made"), MAJORITY * pl.col("n")
+    most_made, most_scored = (0.5 * pl.col(count) for count in ("made", "n"))
     weakest = pl.format("{}, weakest component of a rollout {}", _best_reward(), pl.col("weakest").round(2))
     return {
         "verifier_error": (
@@ -216,7 +211,7 @@ def _cases() -> dict[str, tuple[pl.Expr, pl.Expr]]:
             pl.format("{} of {} completions hold no answer that could be read", "unread", "n"),
         ),
         "bad_label": (_label_is_doubtful().fill_null(value=False), _agreement()),
-        "near_miss": (pl.max_horizontal("best", "weakest") >= NEAR, pl.coalesce(weakest, _best_reward())),
+        "near_miss": (pl.max_horizontal("best", "weakest") >= 0.8, pl.coalesce(weakest, _best_reward())),
     }
 
 

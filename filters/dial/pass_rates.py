@@ -18,12 +18,6 @@ import numpy as np
 
 from learnable.filters.arrays import Values
 
-LEVEL_STD = 1.0  # of angles, which go from 0 to pi
-CURVE_STDS = (0.1, 0.4, 1.2)
-LENGTHS = (0.15, 0.4, 1.2)  # of the range of a knob
-CELL_STDS = (0.02, 0.08, 0.25)
-JITTER = 1e-9  # keeps a covariance positive definite in floating point
-
 
 def draw_pass_rates(points: Values, passed: Values, n: Values, count: int, rng: np.random.Generator) -> Values:
     """Draw pass rates of all settings from their joint posterior.
@@ -39,7 +33,10 @@ def draw_pass_rates(points: Values, passed: Values, n: Values, count: int, rng: 
         The draws, shape (count, settings).
     """
     squares = ((points[:, None, :] - points[None, :, :]) ** 2).sum(axis=-1)
-    fits = [_fit(_covariance(squares, *prior), passed, n) for prior in product(CURVE_STDS, LENGTHS, CELL_STDS)]
+    curve_stds = (0.1, 0.4, 1.2)
+    lengths = (0.15, 0.4, 1.2)  # of the range of a knob
+    cell_stds = (0.02, 0.08, 0.25)
+    fits = [_fit(_covariance(squares, *prior), passed, n) for prior in product(curve_stds, lengths, cell_stds)]
     evidence = np.array([fit[0] for fit in fits])
     weights = np.exp(evidence - evidence.max())
     drawn = rng.choice(len(fits), size=count, p=weights / weights.sum())
@@ -47,7 +44,8 @@ def draw_pass_rates(points: Values, passed: Values, n: Values, count: int, rng: 
     angles = np.empty_like(normal)
     for number in np.unique(drawn):
         _, mean, covariance = fits[number]
-        root = np.linalg.cholesky(covariance + JITTER * np.eye(len(points)))
+        # Keeps the covariance positive definite in floating point.
+        root = np.linalg.cholesky(covariance + 1e-9 * np.eye(len(points)))
         angles[drawn == number] = mean + normal[drawn == number] @ root.T
     rates: Values = np.sin(np.clip(angles, 0.0, np.pi) / 2) ** 2
     return rates
@@ -55,7 +53,8 @@ def draw_pass_rates(points: Values, passed: Values, n: Values, count: int, rng: 
 
 def _covariance(squares: Values, curve_std: float, length: float, cell_std: float) -> Values:
     smooth = curve_std**2 * np.exp(-squares / (2 * length**2))
-    covariance: Values = LEVEL_STD**2 + smooth + cell_std**2 * np.eye(len(squares))
+    # 1: of angles, which go from 0 to pi.
+    covariance: Values = 1.0**2 + smooth + cell_std**2 * np.eye(len(squares))
     return covariance
 
 

@@ -16,14 +16,11 @@ import numpy as np
 from learnable.filters.arrays import Flags, Indices, Values
 from learnable.filters.dial.aim import Aim
 from learnable.filters.dial.pass_rates import draw_pass_rates
+from learnable.filters.posterior.certificate import COVERAGE
 from learnable.filters.posterior.fitting import FALLBACK
 from learnable.filters.posterior.variance_model import fit_variance_model
 
-COVERAGE = 0.9  # of the intervals: 5 % on either side
-HOPELESS = 0.01  # chance that any setting is within the tolerance, below which the search is given up
-POSTERIOR_SAMPLES = 2000
 PICKS = 4  # settings in a round, one for each of so many draws
-ENOUGH_TO_GIVE_UP = 16  # settings that were sampled: in a smaller grid all of them, since a curve may hide one
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +92,24 @@ class DialSearch:
     def look(self) -> Look:
         """Return what is known by now. Draws anew at each call: a search is a function of its seed and its rollouts."""
         passed, n = self._effective_counts()
-        rates = draw_pass_rates(self.points, passed, n, POSTERIOR_SAMPLES, self._rng)
+        rates = draw_pass_rates(self.points, passed, n, 2000, self._rng)
         tail = (1 - COVERAGE) / 2
         low, high = np.quantile(rates, [tail, 1 - tail], axis=0)
         mean = rates.mean(axis=0)
         off = np.abs(mean - self.aim.target)
         sure = (self.prompts > 0) & self.aim.covers(low, high) & self.aim.covers(*self.own_intervals())
         misses = np.abs(rates - self.aim.target)
-        is_hopeless = (misses.min(axis=1) <= self.aim.tolerance).mean() < HOPELESS
+        # A search is given up where the chance that any setting is within the tolerance is below 0.01.
+        is_hopeless = (misses.min(axis=1) <= self.aim.tolerance).mean() < 0.01
         known = (self.prompts > 0) | self.is_dry
+        # Sixteen settings must have been sampled, in a smaller grid all of them: a curve may hide one.
         return Look(
             mean,
             low,
             high,
             nearest=int(off.argmin()),
             found=int(np.where(sure, off, np.inf).argmin()) if sure.any() else None,
-            is_hopeless=bool(is_hopeless and known.sum() >= min(len(known), ENOUGH_TO_GIVE_UP)),
+            is_hopeless=bool(is_hopeless and known.sum() >= min(len(known), 16)),
             picks=self._pick(misses[:PICKS], high - low, known if is_hopeless else self.is_dry),
         )
 

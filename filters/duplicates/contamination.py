@@ -24,10 +24,10 @@ from learnable.filters.duplicates.texts import (
 
 LONG_RUN = 13
 SHORT_RUN = 8
-MIN_SHARE = 0.5
-TEMPLATE_RUN = 4  # words in a row
+MIN_OVERLAP = 0.5
+ITEM_TEMPLATE_RUN = 4  # words in a row
 TEMPLATE_SHARE = 0.1
-SCHEMA = pl.Schema({**near_duplicates.SCHEMA, "ngram": pl.String()})
+CONTAMINATION_SCHEMA = pl.Schema({**near_duplicates.DUPLICATE_SCHEMA, "ngram": pl.String()})
 _HITS = pl.Schema({"prompt": pl.Int64, "item": pl.Int64, "overlap": pl.Float64, "start": pl.Int64, "length": pl.Int64})
 
 
@@ -36,11 +36,12 @@ def find_contaminated(prompts: Sequence[Prompt], sets: Sequence[EvaluationSet]) 
 
     A prompt is contaminated where its words (`wording.split_words`) equal those of an item, or, in a chat, its last
     turn's do; where it shares a run of `LONG_RUN` words with an item, the rule of Brown et al., 2020, appendix C; or
-    where at least `MIN_SHARE` of its runs of `SHORT_RUN` words are in one item, the kind of rule of Lambert et al.,
-    2024 (Tulu 3). Templates are no evidence, in either rule. Words of a template are those in a run of `TEMPLATE_RUN`
-    that more than `TEMPLATE_SHARE`, and at least `TEMPLATE_TEXTS`, of one set's items hold, or of the prompts of one
-    form; a run counts only where at least half of its words are none. So a held-out set of the same generator does not
-    condemn every prompt; but a form with fewer prompts has no template, and its wording in a set counts in full.
+    where at least `MIN_OVERLAP` of its runs of `SHORT_RUN` words are in one item, the kind of rule of Lambert et al.,
+    2024 (Tulu 3). Templates are no evidence, in either rule. Words of a template are those in a run of
+    `ITEM_TEMPLATE_RUN` that more than `TEMPLATE_SHARE`, and at least `TEMPLATE_TEXTS`, of one set's items hold, or of
+    the prompts of one form; a run counts only where at least half of its words are none. So a held-out set of the same
+    generator does not condemn every prompt; but a form with fewer prompts has no template, and its wording in a set
+    counts in full.
 
     Returns one row for each contaminated prompt, in order: `prompt_id`, `decision` ("contaminated"), `collides_with`
     ("<set name>:<item id>", the item with the strongest evidence: equality, then a long run, then the largest share),
@@ -49,7 +50,7 @@ def find_contaminated(prompts: Sequence[Prompt], sets: Sequence[EvaluationSet]) 
     """
     items = [f"{one.name}:{item_id}" for one in sets for item_id in one.item_ids]
     if not items:
-        return pl.DataFrame(schema=SCHEMA)  # the templates of the prompts would be looked for in vain
+        return pl.DataFrame(schema=CONTAMINATION_SCHEMA)  # the templates of the prompts would be looked for in vain
     pool = list({prompt.prompt_id: prompt for prompt in prompts}.values())
     texts = read_texts([*map(join_turns, pool), *(text for one in sets for text in one.texts)])
     groups = _groups(pool, sets)
@@ -65,7 +66,7 @@ def find_contaminated(prompts: Sequence[Prompt], sets: Sequence[EvaluationSet]) 
         )
         for prompt, item, overlap, start, length in best.iter_rows()
     ]
-    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    return pl.DataFrame(rows, schema=CONTAMINATION_SCHEMA, orient="row")
 
 
 def _groups(pool: Sequence[Prompt], sets: Sequence[EvaluationSet]) -> Ids:
@@ -95,13 +96,13 @@ def _equal_texts(pool: Sequence[Prompt], texts: Texts) -> pl.DataFrame:
 
 def _shared_runs(texts: Texts, groups: Ids, first_item: int) -> pl.DataFrame:
     """Return the hits by long runs, then those by the share of short runs, largest first."""
-    template_starts = find_template_runs(texts, number_runs(texts, TEMPLATE_RUN), groups, TEMPLATE_SHARE)
-    template_words = cover_words(template_starts, TEMPLATE_RUN)
+    template_starts = find_template_runs(texts, number_runs(texts, ITEM_TEMPLATE_RUN), groups, TEMPLATE_SHARE)
+    template_words = cover_words(template_starts, ITEM_TEMPLATE_RUN)
     short = _own_runs(texts, SHORT_RUN, template_words)
     long_hits = _long_hits(_own_runs(texts, LONG_RUN, template_words), first_item)
     shares = _shares(short, long_hits, first_item)
     by_long = long_hits.join(shares.select("prompt", "item", "overlap"), on=["prompt", "item"], how="left").fill_null(0)
-    by_share = shares.filter(pl.col("overlap") >= MIN_SHARE).sort(-pl.col("overlap"), "item")
+    by_share = shares.filter(pl.col("overlap") >= MIN_OVERLAP).sort(-pl.col("overlap"), "item")
     hits = (by_long.with_columns(length=LONG_RUN), by_share.with_columns(length=SHORT_RUN))
     return pl.concat([hit.select(_HITS.names()).cast(_HITS) for hit in hits])
 
@@ -130,7 +131,7 @@ def _long_hits(runs: pl.DataFrame, first_item: int) -> pl.DataFrame:
 def _shares(runs: pl.DataFrame, long_hits: pl.DataFrame, first_item: int) -> pl.DataFrame:
     """Return `overlap` and the first shared `start` for pairs of prompt and item that may matter.
 
-    Those are the pairs of `long_hits`, and all pairs of a prompt of whose runs at least `MIN_SHARE` are in some item:
+    Those are the pairs of `long_hits`, and all pairs of a prompt of whose runs at least `MIN_OVERLAP` are in some item:
     a phrase that many texts have in common must not cost a row for each pair of them.
     """
     of_prompts = runs.filter(pl.col("text") < first_item).rename({"text": "prompt"})
@@ -140,7 +141,7 @@ def _shares(runs: pl.DataFrame, long_hits: pl.DataFrame, first_item: int) -> pl.
     totals = (
         of_prompts.with_columns(hit).group_by("prompt").agg(pl.len().alias("runs"), pl.col("hit").sum().alias("hits"))
     )
-    likely = totals.filter(pl.col("hits") > 0, pl.col("hits") >= MIN_SHARE * pl.col("runs"))
+    likely = totals.filter(pl.col("hits") > 0, pl.col("hits") >= MIN_OVERLAP * pl.col("runs"))
     pairs = pl.concat(
         [
             of_prompts.join(likely, on="prompt", how="semi").join(of_items, on="run"),

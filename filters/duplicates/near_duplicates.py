@@ -27,19 +27,17 @@ from learnable.filters.duplicates.texts import (
 if TYPE_CHECKING:  # it is slow to import, and short texts have no use for it
     from datasketch import MinHash
 
-NEAR = 0.9
-SHORTEST = 8  # words: in fewer, every word is the question
+NEAR_OVERLAP = 0.9
+MIN_OWN_WORDS = 8  # words: in fewer, every word is the question
 TEMPLATE_RUN = 8  # words in a row
 PERMUTATIONS = 128
-CROWD = 64  # texts that one is compared with, of those that share a band of their sketches
 MISSED = 1e-6  # chance, at most, that the index misses a pair that is just near enough
-SCHEMA = pl.Schema(
+DUPLICATE_SCHEMA = pl.Schema(
     {"prompt_id": pl.String(), "decision": pl.Enum(REASONS), "collides_with": pl.String(), "overlap": pl.Float64()}
 )
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: the high half of a product with it is a hash
 
 
-def find_duplicates(prompts: Sequence[Prompt], near: float | None = NEAR) -> pl.DataFrame:
+def find_duplicates(prompts: Sequence[Prompt], near: float | None = NEAR_OVERLAP) -> pl.DataFrame:
     """Find the prompts that an earlier, kept prompt makes superfluous.
 
     Only prompts with the same verifier, the same spec and the same numbers in the same order can be duplicates: other
@@ -47,7 +45,7 @@ def find_duplicates(prompts: Sequence[Prompt], near: float | None = NEAR) -> pl.
     *near* when the Jaccard index of the two multisets of word pairs is at least `near`, so that at 0.9 one word in 40
     may differ, or a sentence a tenth as long may be added. Templates are no evidence: words in a run of
     `TEMPLATE_RUN` that `TEMPLATE_TEXTS` or more distinct prompts share are set aside, and what is left must be near
-    by itself. Where fewer than `SHORTEST` words are left, only exact duplicates count.
+    by itself. Where fewer than `MIN_OWN_WORDS` words are left, only exact duplicates count.
 
     Args:
         prompts: in the order in which the first one stays; a prompt that comes twice counts once.
@@ -72,7 +70,7 @@ def find_duplicates(prompts: Sequence[Prompt], near: float | None = NEAR) -> pl.
         kept, overlap = nearest.get(same, (same, 1.0))
         if kept != index:
             rows.append((pool[index].prompt_id, "duplicate", pool[kept].prompt_id, overlap))
-    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    return pl.DataFrame(rows, schema=DUPLICATE_SCHEMA, orient="row")
 
 
 def _questions(pool: Sequence[Prompt], texts: Texts) -> list[int]:
@@ -110,7 +108,7 @@ def _rivals(texts: Texts, questions: Sequence[int], distinct: Sequence[int]) -> 
     own = ~_template_words(texts, distinct)
     rivals: dict[int, list[int]] = {}
     for index in distinct:
-        if own[texts.span(index)].sum() >= SHORTEST:
+        if own[texts.span(index)].sum() >= MIN_OWN_WORDS:
             rivals.setdefault(questions[index], []).append(index)
     yield from ((members, own) for members in rivals.values() if len(members) > 1)
 
@@ -135,11 +133,11 @@ def _template_words(texts: Texts, distinct: Sequence[int]) -> Flags:
     return cover_words(starts, TEMPLATE_RUN)
 
 
-def cluster_near(prompts: Sequence[Prompt], near: float = NEAR) -> list[int]:
+def cluster_near(prompts: Sequence[Prompt], near: float = NEAR_OVERLAP) -> list[int]:
     """Number the clusters of prompts that nearness connects, directly or through others between them.
 
     Near is what `find_duplicates` calls so, for exact duplicates too. Returns one number a prompt, that of the first
-    one in its cluster. Where more than `CROWD` texts resemble each other, a text is compared with the first `CROWD`.
+    one in its cluster. Where more than 64 texts resemble each other, a text is compared with the first 64.
     """
     texts = read_texts(map(join_turns, prompts))
     first = _first_alike(texts, questions := _questions(prompts, texts))
@@ -181,7 +179,8 @@ def _join_near(texts: Texts, own: Flags, members: Sequence[int], near: float, cl
             for other in crowd:
                 if clusters.find(other) != clusters.find(index) and mine.overlap(pairs[other]) >= near:
                     clusters.join(other, index)
-            if len(crowd) < CROWD:
+            # A text is compared with 64 at most of those that share a band of their sketches.
+            if len(crowd) < 64:
                 crowd.append(index)
 
 
@@ -204,7 +203,8 @@ class _WordPairs:
 
     def sketch(self) -> MinHash:
         sketch = _blank_sketch().copy()
-        sketch.update_batch(((self.own.astype(np.uint64) * _GOLDEN) >> np.uint64(32)).tolist())
+        # 2^64 over the golden ratio: the high half of a product with it is a hash.
+        sketch.update_batch(((self.own.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)).tolist())
         return sketch
 
 

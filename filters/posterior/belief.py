@@ -18,17 +18,21 @@ from scipy.special import betainc, gammaln
 from learnable.data.band import Band
 from learnable.filters.arrays import Indices, Values
 
-# Cells as narrow as a rollout tells apart anywhere, steps of the arcsine of a rate's root; usual ends of bands among
-# their edges.
-_ARCSINES = np.sin(np.linspace(0, np.pi / 2, 121)) ** 2
-_ROUND = np.arange(1, 20) / 20
-EDGES: Values = np.sort(np.concatenate([_ARCSINES[np.abs(_ARCSINES[:, None] - _ROUND).min(axis=1) > 1e-3], _ROUND]))
-_CENTRES = np.sin((np.arcsin(np.sqrt(EDGES[1:])) + np.arcsin(np.sqrt(EDGES[:-1]))) / 2) ** 2
-RATES: Values = np.concatenate([[0.0], _CENTRES, [1.0]])
-"""The grid, shape (rates,): 0, the middles of the cells between `EDGES`, and 1."""
+
+def _find_edges() -> Values:
+    """Return the edges of cells as narrow as a rollout tells apart anywhere, usual ends of bands among them."""
+    steps = np.sin(np.linspace(0, np.pi / 2, 121)) ** 2  # of the arcsine of a rate's root
+    ends = np.arange(1, 20) / 20
+    edges: Values = np.sort(np.concatenate([steps[np.abs(steps[:, None] - ends).min(axis=1) > 1e-3], ends]))
+    return edges
+
+
+RATE_EDGES = _find_edges()
+_CENTRES = np.sin((np.arcsin(np.sqrt(RATE_EDGES[1:])) + np.arcsin(np.sqrt(RATE_EDGES[:-1]))) / 2) ** 2
+RATE_GRID: Values = np.concatenate([[0.0], _CENTRES, [1.0]])
+"""The grid, shape (rates,): 0, the middles of the cells between `RATE_EDGES`, and 1."""
 
 MIN_VARIANCE = 1e-9
-MAX_SIZE = 1e6  # alpha + beta of a rate that is known
 
 
 class Moments(NamedTuple):
@@ -42,7 +46,7 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """The chance of each rate of `RATES`, for one population or for many prompts: `weights`, shape (..., rates).
+    """The chance of each rate of `RATE_GRID`, for one population or for many prompts: `weights`, shape (..., rates).
 
     Inside a cell rates are taken to be evenly distributed.
     """
@@ -53,7 +57,7 @@ class Belief:
     def of_moments(cls, alpha: ArrayLike, beta: ArrayLike, zero: ArrayLike = 0.0, one: ArrayLike = 0.0) -> Belief:
         """Return the belief that is Beta(alpha, beta) with masses at 0 and 1, arrays of one shape."""
         a, b, at_zero, at_one = (np.asarray(x, dtype=np.float64)[..., None] for x in (alpha, beta, zero, one))
-        cells = np.maximum(1 - at_zero - at_one, 0.0) * np.diff(betainc(a, b, EDGES), axis=-1)
+        cells = np.maximum(1 - at_zero - at_one, 0.0) * np.diff(betainc(a, b, RATE_EDGES), axis=-1)
         weights = np.concatenate(
             [np.broadcast_to(at_zero, (*cells.shape[:-1], 1)), cells, np.broadcast_to(at_one, (*cells.shape[:-1], 1))],
             axis=-1,
@@ -85,11 +89,11 @@ class Belief:
         tail = (1 - coverage) / 2
         below = np.cumsum(self.weights, axis=-1)[..., :-1]  # of 0, and up to the upper edge of each cell
         low, high = _quantile(below, tail), _quantile(below, 1 - tail)
-        return np.where(low < EDGES[1], 0.0, low), np.where(high > EDGES[-2], 1.0, high)
+        return np.where(low < RATE_EDGES[1], 0.0, low), np.where(high > RATE_EDGES[-2], 1.0, high)
 
     def zero_std_share(self, group_size: int) -> Values:
         """Return the chance that a group of so many 0/1 rewards agrees, `p^G + (1 - p)^G` on average."""
-        share: Values = self.weights @ (RATES**group_size + (1 - RATES) ** group_size)
+        share: Values = self.weights @ (RATE_GRID**group_size + (1 - RATE_GRID) ** group_size)
         return share
 
     def mean_abs_advantage(self, group_size: int) -> Values:
@@ -108,13 +112,14 @@ class Belief:
         zero, one, inner = self.weights[..., 0], self.weights[..., -1], self.weights[..., 1:-1]
         rest = np.maximum(inner.sum(axis=-1), MIN_VARIANCE)
         mean = np.clip(inner @ _CENTRES / rest, MIN_VARIANCE, 1 - MIN_VARIANCE)
-        square = inner @ (_CENTRES**2 + np.diff(EDGES) ** 2 / 12) / rest
+        square = inner @ (_CENTRES**2 + np.diff(RATE_EDGES) ** 2 / 12) / rest
         return Moments(*fit_beta(mean, square - mean**2), zero, one)
 
 
 def fit_beta(mean: Values, variance: Values) -> tuple[Values, Values]:
     """Return the shapes of the Beta distribution with this mean and variance, by the method of moments."""
-    size = np.clip(mean * (1 - mean) / np.maximum(variance, MIN_VARIANCE) - 1, 1e-3, MAX_SIZE)
+    # 1e6: alpha + beta of a rate that is known.
+    size = np.clip(mean * (1 - mean) / np.maximum(variance, MIN_VARIANCE) - 1, 1e-3, 1e6)
     return mean * size, (1 - mean) * size
 
 
@@ -144,15 +149,15 @@ def binomial(n: int) -> Values:
 
 def share_in_band(band: Band) -> Values:
     """Return the share of each cell of the grid that is in the band, shape (rates,)."""
-    inside = np.clip(np.minimum(EDGES[1:], band.high) - np.maximum(EDGES[:-1], band.low), 0.0, None)
-    return np.concatenate([[float(band.low <= 0)], inside / np.diff(EDGES), [float(band.high >= 1)]])
+    inside = np.clip(np.minimum(RATE_EDGES[1:], band.high) - np.maximum(RATE_EDGES[:-1], band.low), 0.0, None)
+    return np.concatenate([[float(band.low <= 0)], inside / np.diff(RATE_EDGES), [float(band.high >= 1)]])
 
 
 def _quantile(below: Values, q: float) -> Values:
-    """Return the smallest rate that is not exceeded with a chance of `q`: `below` is that of each of `EDGES`."""
-    after = np.clip((below < q).sum(axis=-1), 0, len(EDGES) - 1)
+    """Return the smallest rate that is not exceeded with a chance of `q`: `below` is that of each of `RATE_EDGES`."""
+    after = np.clip((below < q).sum(axis=-1), 0, len(RATE_EDGES) - 1)
     before = np.maximum(after - 1, 0)
     at_before, at_after = (np.take_along_axis(below, at[..., None], -1)[..., 0] for at in (before, after))
     share = np.clip((q - at_before) / np.maximum(at_after - at_before, 1e-300), 0.0, 1.0)
-    middle = EDGES[before] + (EDGES[after] - EDGES[before]) * share
+    middle = RATE_EDGES[before] + (RATE_EDGES[after] - RATE_EDGES[before]) * share
     return np.where(below[..., -1] < q, 1.0, np.where(below[..., 0] >= q, 0.0, middle))

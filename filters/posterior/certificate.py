@@ -23,7 +23,7 @@ from learnable.filters.posterior.value_posterior import ValuePosterior
 from learnable.filters.posterior.variance_model import VarianceModel, fit_variance_model
 
 ZERO_STD_AT = {size: f"zero_std_at_{size}" for size in (2, 4, 8, 16, 32, 64)}  # columns of a certificate
-CERTIFICATE = (
+POSTERIOR_COLUMNS = (
     "n_eff",
     "variance_share",
     "alpha",
@@ -39,9 +39,9 @@ CERTIFICATE = (
     "std_high",
     "usable_at_g",
 )
-COLUMNS = (*CERTIFICATE, *ZERO_STD_AT.values())
-COVERAGE = 0.9
-PROMPTS_AT_ONCE = 4_000  # some 2.5 KB each while their values are looked at, up to eight times that for kinds
+CERTIFICATE_COLUMNS = (*POSTERIOR_COLUMNS, *ZERO_STD_AT.values())
+COVERAGE = 0.9  # of every interval: 5 % on either side
+CERTIFIED_AT_ONCE = 4_000  # some 2.5 KB each while their values are looked at, up to eight times that for kinds
 
 Pools = Mapping[bool, FittedBelief]
 """What is believed of the families of a pool whose rewards are graded, and of the others."""
@@ -181,7 +181,7 @@ def certify(
     group_size: int = 16,
     rewards: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Add the columns `COLUMNS` to decided or undecided groups; null where no rollout counts.
+    """Add the columns `CERTIFICATE_COLUMNS` to decided or undecided groups; null where no rollout counts.
 
     Args:
         groups: rows of `group_stats`, joined with `family`.
@@ -202,15 +202,17 @@ def certify(
     if rewards is not None:
         listed = rewards.group_by("prompt_id").agg(pl.col("reward").alias("_rewards"))
         numbered = numbered.join(listed, on="prompt_id", how="left", maintain_order="left")
-    columns = {name: np.zeros(len(groups)) for name in COLUMNS}
+    columns = {name: np.zeros(len(groups)) for name in CERTIFICATE_COLUMNS}
     for (family,), members in numbered.group_by("family", maintain_order=True):
-        for part in members.iter_slices(PROMPTS_AT_ONCE):
+        for part in members.iter_slices(CERTIFIED_AT_ONCE):
             found = _certify_family(part, family_priors.get(str(family), FamilyPrior()), band, group_size)
             rows = part["_row"].to_numpy()
             for name, values in columns.items():
                 values[rows] = found[name]
     counted = pl.col("n") > 0
-    return groups.with_columns(pl.when(counted).then(pl.Series(columns[name])).alias(name) for name in COLUMNS)
+    return groups.with_columns(
+        pl.when(counted).then(pl.Series(columns[name])).alias(name) for name in CERTIFICATE_COLUMNS
+    )
 
 
 def _certify_family(groups: pl.DataFrame, family_prior: FamilyPrior, band: Band, group_size: int) -> dict[str, Values]:
@@ -231,7 +233,7 @@ def _certify_family(groups: pl.DataFrame, family_prior: FamilyPrior, band: Band,
 
 
 def describe_belief(belief: Belief, band: Band, group_size: int) -> dict[str, Values]:
-    """Return the columns of `CERTIFICATE` and `ZERO_STD_AT` that a belief of 0/1 rewards tells, by name."""
+    """Return the columns of `POSTERIOR_COLUMNS` and `ZERO_STD_AT` that a belief of 0/1 rewards tells, by name."""
     columns = _describe(belief, belief.in_band(band), belief, group_size)
     return columns | {"p_min_std": bernoulli_p_min_std(belief, band)}
 

@@ -11,28 +11,24 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from learnable.filters.arrays import Values
-from learnable.filters.posterior.belief import EDGES, RATES, Belief, log_likelihood
+from learnable.filters.posterior.belief import RATE_EDGES, RATE_GRID, Belief, log_likelihood
 
 MIN_GROUPS = 8  # fewer say nothing of a population
 OWN_GROUPS = 48  # from which on a family's own smooth fit is tried beside the belief of its pool
 MAX_GROUPS = 4_000  # groups that a fit looks at; more change nothing
-USUAL_SHAPE, SHAPE_WIDTH = 0.7, 1.5  # a mild pull of alpha and beta, for the few groups of a pilot
-PULLED_GROUPS = 128  # that it is for; less with the root of more: 3,000 prompts of one rate tell that it is one
-FLOOR = 1e-6  # weight of Beta(.5, .5), so that evidence can always bring any rate back
-MASS_PULL = 4.0  # against masses: in groups of 8 a steep Beta looks like one, and would be taken for it too often
-BOUNDS = [(-14.0, 14.0)] * 2 + [(-4.0, 7.0)] * 2  # of the logarithms of masses, as shares of the rest, and of shapes
-TO_THE_END: Any = {"maxiter": 500, "ftol": 0.0, "gtol": 1e-9}  # so that no digit that counts hangs on the processor
 # Masses, as shares of the rest, and shapes. A small pool that mostly fails has one optimum with a mass and one with a
 # steep Beta.
-STARTS = [(0.1, 0.1, 0.5, 0.5), (0.1, 0.7, 1, 1), (0.7, 0.1, 1, 2), (0.002, 0.002, 0.1, 0.6), (0.002, 0.002, 0.6, 0.1)]
+BELIEF_STARTS = [
+    (0.1, 0.1, 0.5, 0.5),
+    (0.1, 0.7, 1, 1),
+    (0.7, 0.1, 1, 2),
+    (0.002, 0.002, 0.1, 0.6),
+    (0.002, 0.002, 0.6, 0.1),
+]
 STRENGTHS = (128.0, 32.0, 8.0, 2.0)  # groups that the base may count for
-FOLDS = 3
-FOLD_STEPS, STEPS = 60, 300
-WIDTHS = (0.5, 1.0, 2.0, 4.0)  # of the tilts of families
-POOLED_FAMILIES = 64  # small ones whose groups tell how far from their pool they lie
+BELIEF_FOLDS = 3
 FALLBACK = Belief.of_moments(0.5, 0.5)
-_EVEN = FALLBACK.weights[1:-1]
-_LOGS = np.log(np.stack([RATES, 1 - RATES], axis=1)[1:-1])
+_LOGS = np.log(np.stack([RATE_GRID, 1 - RATE_GRID], axis=1)[1:-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +51,14 @@ def fit_pool(groups: Counts, families: Sequence[Counts]) -> FittedBelief:
     """Fit the belief of a pool to all its groups, and how far its small families lie from it to the groups of those."""
     pool = fit_belief(*groups)
     counted = [_usable(*family) for family in families]
-    small = [family for family in counted if FOLDS <= len(family[0]) < OWN_GROUPS]
+    small = [family for family in counted if BELIEF_FOLDS <= len(family[0]) < OWN_GROUPS]
     if not pool.fitted_to or len(small) < 2:
         return pool
-    base, grids = pool.belief.weights, [_Grid(*family) for family in small[:: -(-len(small) // POOLED_FAMILIES)]]
-    gains = [[np.zeros(len(grid.folds)), *(grid.compare_tilts(base, width) for width in WIDTHS)] for grid in grids]
-    return FittedBelief(pool.belief, pool.fitted_to, (0.0, *WIDTHS)[_choose(grids, [np.array(g) for g in gains])[0]])
+    # 64 small families tell how far from their pool they lie.
+    base, grids = pool.belief.weights, [_Grid(*family) for family in small[:: -(-len(small) // 64)]]
+    widths = (0.5, 1.0, 2.0, 4.0)  # of the tilts of families
+    gains = [[np.zeros(len(grid.folds)), *(grid.compare_tilts(base, width) for width in widths)] for grid in grids]
+    return FittedBelief(pool.belief, pool.fitted_to, (0.0, *widths)[_choose(grids, [np.array(g) for g in gains])[0]])
 
 
 def fit_belief(n: ArrayLike, s: ArrayLike, pool: FittedBelief | None = None) -> FittedBelief:
@@ -106,14 +104,16 @@ class _Grid:
         cells, of_group = np.unique(rows, axis=0, return_inverse=True)
         log = log_likelihood(cells[:, 0], cells[:, 1])
         self.likelihood = np.exp(log - log.max(axis=1, keepdims=True))
-        self.folds = np.zeros((len(cells), FOLDS))
+        self.folds = np.zeros((len(cells), BELIEF_FOLDS))
         # By chance: groups in the order of their values would be dealt out too evenly to stand in for new ones.
-        np.add.at(self.folds, (of_group.reshape(-1), np.random.default_rng(0).integers(FOLDS, size=len(rows))), 1.0)
+        np.add.at(
+            self.folds, (of_group.reshape(-1), np.random.default_rng(0).integers(BELIEF_FOLDS, size=len(rows))), 1.0
+        )
         self.counts = self.folds.sum(axis=1) * len(n) / len(rows)
 
     def weigh(self, base: Values, strength: float) -> Values:
         """Return the weights by all groups, shape (rates,)."""
-        weights: Values = self._run(self.counts[:, None], base, np.array([strength]), STEPS)[0]
+        weights: Values = self._run(self.counts[:, None], base, np.array([strength]), 300)[0]
         return weights
 
     def fit_smooth(self) -> Values:
@@ -123,20 +123,30 @@ class _Grid:
         everywhere in a cell, but for that of Beta(.5, .5). Mild penalties on shapes and masses keep a small pilot from
         ruling anything in or out.
         """
-        found = [minimize(self.lose_smooth, np.log(x), jac=True, bounds=BOUNDS, options=TO_THE_END) for x in STARTS]
+        # Of the logarithms of masses, as shares of the rest, and of shapes.
+        bounds = [(-14.0, 14.0)] * 2 + [(-4.0, 7.0)] * 2
+        # To the end, so that no digit that counts hangs on the processor.
+        options: Any = {"maxiter": 500, "ftol": 0.0, "gtol": 1e-9}
+        found = [minimize(self.lose_smooth, np.log(x), jac=True, bounds=bounds, options=options) for x in BELIEF_STARTS]
         smooth = _weigh_smooth(min(found, key=lambda each: float(each.fun)).x)
-        return (1 - FLOOR) * smooth + FLOOR * FALLBACK.weights
+        floor = 1e-6  # weight of Beta(.5, .5), so that evidence can always bring any rate back
+        return (1 - floor) * smooth + floor * FALLBACK.weights
 
     def lose_smooth(self, packed: Values) -> tuple[float, Values]:
         """Return minus the log-likelihood of packed masses and shapes, with the penalties, and its gradient."""
         weights = _weigh_smooth(packed)
         log_evidence, seen = self._expect(self.counts, weights)
         inner, masses, shapes = weights[1:-1], weights[[0, -1]], np.exp(packed[2:])
-        off, pull = np.log(shapes / USUAL_SHAPE) / SHAPE_WIDTH, min(1.0, (PULLED_GROUPS / self.counts.sum()) ** 0.5)
-        loss = pull * (off**2).sum() / 2 + MASS_PULL * masses.sum() - log_evidence
-        by_masses = self.counts.sum() * masses - seen[[0, -1]] + MASS_PULL * masses * inner.sum()
+        # A mild pull of alpha and beta, for the few groups of a pilot. It shrinks with the root of their number: 3,000
+        # prompts of one rate tell that it is one.
+        usual_shape, shape_width = 0.7, 1.5
+        off, pull = np.log(shapes / usual_shape) / shape_width, min(1.0, (128 / self.counts.sum()) ** 0.5)
+        # Against masses: in groups of 8 a steep Beta looks like one, and would be taken for it too often.
+        mass_pull = 4.0
+        loss = pull * (off**2).sum() / 2 + mass_pull * masses.sum() - log_evidence
+        by_masses = self.counts.sum() * masses - seen[[0, -1]] + mass_pull * masses * inner.sum()
         by_shapes = _LOGS.T @ (seen[1:-1].sum() * inner / inner.sum() - seen[1:-1])
-        return float(loss), np.append(by_masses, shapes * by_shapes + pull * off / SHAPE_WIDTH)
+        return float(loss), np.append(by_masses, shapes * by_shapes + pull * off / shape_width)
 
     def compare(self, base: Values, usual: Values) -> Values:
         """Return how much likelier groups are by weights fitted to others than by `usual`, shape (strengths, cells).
@@ -146,8 +156,8 @@ class _Grid:
         """
         others = self.folds.sum(axis=1, keepdims=True) - self.folds
         counts = np.repeat(others, len(STRENGTHS), axis=1)
-        weights = self._run(counts, base, np.tile(STRENGTHS, FOLDS), FOLD_STEPS)
-        log = np.log(self.likelihood @ weights.T + 1e-300).reshape(len(counts), FOLDS, -1)
+        weights = self._run(counts, base, np.tile(STRENGTHS, BELIEF_FOLDS), 60)
+        log = np.log(self.likelihood @ weights.T + 1e-300).reshape(len(counts), BELIEF_FOLDS, -1)
         usually = np.log(self.likelihood @ usual + 1e-300)
         alone = np.log(self.likelihood @ base + 1e-300) - usually
         apart = (log - usually[:, None, None]) * self.folds[:, :, None]
@@ -159,7 +169,7 @@ class _Grid:
         An exponential family, whose t have a normal prior of this width in standard deviations of x under the base
         (Efron, 2016, "Empirical Bayes deconvolution estimates"). Their maximum a posteriori.
         """
-        axes = np.stack([np.log(np.maximum(at, EDGES[1])) for at in (RATES, 1 - RATES)], axis=1)
+        axes = np.stack([np.log(np.maximum(at, RATE_EDGES[1])) for at in (RATE_GRID, 1 - RATE_GRID)], axis=1)
         axes = (axes - base @ axes) / np.sqrt(np.maximum(base @ (axes - base @ axes) ** 2, 1e-9))
 
         def weigh(t: Values) -> Values:
@@ -221,7 +231,7 @@ def _usable(n: ArrayLike, s: ArrayLike) -> Counts:
 def _weigh_smooth(packed: Values) -> Values:
     """Return the weights that the logarithms of masses, as shares of the rest, and of shapes stand for."""
     zero, one = np.exp(packed[:2])
-    log = np.log(_EVEN) + _LOGS @ (np.exp(packed[2:]) - 0.5)
+    log = np.log(FALLBACK.weights[1:-1]) + _LOGS @ (np.exp(packed[2:]) - 0.5)
     cells = np.exp(log - log.max())
     weights: Values = np.concatenate([[zero], cells / cells.sum(), [one]]) / (1 + zero + one)
     return weights

@@ -10,37 +10,21 @@ from scipy.special import betainc, digamma, expit, gammaln, log_expit, logsumexp
 
 from learnable.filters.arrays import Flags, Values
 from learnable.filters.posterior.value_model import (
-    CENTRES,
-    COARSE,
+    COARSE_CELLS,
     COARSE_CENTRES,
     CONCENTRATIONS,
-    EDGES,
+    LOGIT_CENTRES,
+    LOGIT_EDGES,
     Rewards,
     ValueModel,
     count_values,
     find_chances,
 )
 
-MAX_VALUES, BINS = 64, 24
-MAX_PROMPTS = 2_000  # that a model is fitted to; more change little
-COMMON = 0.95  # of rewards, among the values that repeat: enough for the posterior of a mean
-MIN_COUNT, MIN_SHARE = 3, 0.002  # of rewards, that make a value one that repeats
-ITERATIONS = 40
-STRIDE = 3.0
-RIDGE = 1.0  # rewards' worth of evidence for where the fit starts
-BETA_PRIOR = 2.0  # prompts' worth of evidence for an even distribution of the path's parameter
-BETA_STEPS, BETA_SHAPES = 4, (0.05, 100.0)
+MAX_REPEATED_VALUES = 64
 SHARE_FLOOR = 0.002  # of the prompts that always draw one value, all values together
-CONSTANT, OFF_PATH = 0.05, 0.05  # shares of those prompts, and of those off the path, where the fit starts
-RARE = 0.02  # fewer prompts off the path are none
-EVENLY = np.full(len(CONCENTRATIONS), 1 / len(CONCENTRATIONS))
 
-MAX_KINDS = 8
-MIN_KIND = 0.02  # of the prompts, that make a kind
-KIND_STEPS, SHARE_STEPS = 15, 200
-KIND_FIGURES = 4  # that a kind of K cases takes: which one, its share, and the shapes of its rates
 OFF_STEP = 1e-7  # from a multiple of a step: values have nine digits
-OUTSIDE = 14.0  # by how much less likely, in logarithms, a value is that so many cases cannot give
 
 
 def fit_value_model(rewards: Rewards, prompts: int, ess_per_rollout: float) -> ValueModel | None:
@@ -72,12 +56,14 @@ def fit_value_model(rewards: Rewards, prompts: int, ess_per_rollout: float) -> V
         values, repeats, counts = values[order], repeats[order], np.pad(counts, ((0, 0), (0, 1)))[:, order]
     # In the order of their means, since every other row of a file may be of one kind.
     order = np.lexsort((*counts.T, counts @ values / counts.sum(axis=1)))
-    counts = counts[order[:: -(-len(order) // MAX_PROMPTS)]]
+    # More prompts change little.
+    counts = counts[order[:: -(-len(order) // 2_000)]]
     fit = _Fit(counts, values, repeats, ess_per_rollout, exact)
+    iterations = 40
     if not exact:
-        fit.run(ITERATIONS)
+        fit.run(iterations)
         return fit.model
-    fit = _choose([fit] if alone else [fit.with_constant(np.zeros_like(repeats)), fit], ITERATIONS)
+    fit = _choose([fit] if alone else [fit.with_constant(np.zeros_like(repeats)), fit], iterations)
     return _part_kinds(fit).model if fit.model.leaves_path else fit.model
 
 
@@ -116,14 +102,21 @@ class _Fit:
         """Return a fit that starts as this one, where no prompts always draw one value but of these."""
         other = copy(self)
         other.constant = constant
-        other.model = other._model(self.start, np.where(constant, CONSTANT / len(constant), 0.0), OFF_PATH * EVENLY)
+        # The fit starts with one prompt in twenty that always draws one value, and as many off the path.
+        off_path = np.full(len(CONCENTRATIONS), 1 / len(CONCENTRATIONS))
+        other.model = other._model(
+            self.start,
+            np.where(constant, 0.05 / len(constant), 0.0),
+            0.05 * off_path,
+        )
         return other
 
     @property
     def worth(self) -> float:
         """The log-likelihood, less what its figures would raise it by (Schwarz, 1978, "Estimating the dimension")."""
         always = int((self.constant_weights > 2 * SHARE_FLOOR / len(self.values)).sum())
-        figures = always + (0 if self.alone else KIND_FIGURES * len(self.shares))
+        # A kind of K cases takes four figures: which one, its share, and the shapes of its rates.
+        figures = always + (0 if self.alone else 4 * len(self.shares))
         return self.likelihood - figures * float(np.log(len(self.counts))) / 2
 
     @property
@@ -139,7 +132,8 @@ class _Fit:
         before = self.constant_weights
         constant = _stride(before, constant / len(states), SHARE_FLOOR / len(before))
         off_path = apart.sum(axis=1) / len(states)
-        if drop_rare and off_path.sum() < RARE:
+        # Fewer prompts off the path are none.
+        if drop_rare and off_path.sum() < 0.02:
             off_path = np.zeros(len(off_path))
         self.shares = cells.sum(axis=1) / max(cells.sum(), 1e-9)
         others = apart.sum(axis=0) * self.alone
@@ -157,9 +151,9 @@ class _Fit:
         So the prompts that always failed, but may pass some day, are told from those that always draw one value.
         """
         on_path = max(1 - constant.sum() - off_path.sum(), SHARE_FLOOR)
-        cells = np.diff(betainc(self.shapes[:, :1], self.shapes[:, 1:], expit(EDGES)), axis=1)
+        cells = np.diff(betainc(self.shapes[:, :1], self.shapes[:, 1:], expit(LOGIT_EDGES)), axis=1)
         cells /= cells.sum(axis=1, keepdims=True)
-        coarse = np.add.reduceat(self.shares @ cells, np.arange(0, cells.shape[1], COARSE))[: len(COARSE_CENTRES)]
+        coarse = np.add.reduceat(self.shares @ cells, np.arange(0, cells.shape[1], COARSE_CELLS))[: len(COARSE_CENTRES)]
         apart = off_path[:, None] * (coarse / coarse.sum())
         weights = np.concatenate([on_path * (self.shares[:, None] * cells).reshape(-1), constant, apart.reshape(-1)])
         base, scores = path[:, :, 0], path[:, :, 1]
@@ -169,7 +163,7 @@ class _Fit:
     def _move_paths(self, states: Values) -> Values:
         """Return base and scores of each kind after a Newton step, shape (kinds, V, 2)."""
         cells, _, apart = self.model.split(states)
-        at, drawn = CENTRES, (cells.T @ self.counts).reshape(self.model.kinds, len(CENTRES), -1)
+        at, drawn = LOGIT_CENTRES, (cells.T @ self.counts).reshape(self.model.kinds, len(LOGIT_CENTRES), -1)
         if self.alone:
             for number, discount in enumerate(self.discount):  # rewards off the path tell less of it
                 at = np.concatenate([at, COARSE_CENTRES])
@@ -187,11 +181,12 @@ def _part_kinds(fit: _Fit) -> _Fit:
     """
     paths = np.array(list(_list_cases(fit.values)))
     shares = _find_shares(fit, paths)
-    common = np.argsort(-shares, kind="stable")[: min(MAX_KINDS, int((shares >= MIN_KIND).sum()))]
+    # At most eight kinds, each of 0.02 of the prompts or more.
+    common = np.argsort(-shares, kind="stable")[: min(8, int((shares >= 0.02).sum()))]
     if not len(common):
         return fit
     parted = fit.with_kinds(paths[common], shares[common])
-    return _choose([parted.with_constant(np.zeros_like(fit.repeats)), parted], KIND_STEPS, fit)
+    return _choose([parted.with_constant(np.zeros_like(fit.repeats)), parted], 15, fit)
 
 
 def _choose(fits: Sequence[_Fit], steps: int, *before: _Fit) -> _Fit:
@@ -209,7 +204,7 @@ def _list_cases(values: Values) -> Iterator[Values]:
     yield _path_of_cases(values, values[[0, -1]])
     inner = values[1:-1]
     for step in inner - values[0]:
-        for cases in range(2, MAX_VALUES):
+        for cases in range(2, MAX_REPEATED_VALUES):
             lattice = values[0] + step * np.arange(cases)
             if np.abs(inner - lattice[-1]).min() > OFF_STEP:
                 break
@@ -222,14 +217,15 @@ def _path_of_cases(values: Values, lattice: Values) -> Values:
     cases = passed[-1]
     ways = gammaln(cases + 1) - gammaln(passed + 1) - gammaln(cases - passed + 1)
     base, scores = np.interp(values, lattice, ways), np.interp(values, lattice, passed)
-    base -= np.where(np.abs(values[:, None] - lattice).min(axis=1) > OFF_STEP, OUTSIDE, 0.0)
+    # By how much less likely, in logarithms, a value is that so many cases cannot give.
+    base -= np.where(np.abs(values[:, None] - lattice).min(axis=1) > OFF_STEP, 14.0, 0.0)
     return np.stack([base, scores], axis=1)
 
 
 def _find_shares(fit: _Fit, paths: Values) -> Values:
     """Return the share of prompts of each kind, beside those that always draw one value or leave the path."""
-    weights = np.diff(expit(EDGES))
-    weights = np.add.reduceat(weights, np.arange(0, len(weights), COARSE))[: len(COARSE_CENTRES)]
+    weights = np.diff(expit(LOGIT_EDGES))
+    weights = np.add.reduceat(weights, np.arange(0, len(weights), COARSE_CELLS))[: len(COARSE_CENTRES)]
     log_weights = np.log(weights / weights.sum())
     cells = (np.log(find_chances(path[:, 0], path[:, 1], COARSE_CENTRES)) for path in paths)
     columns = [logsumexp(fit.counts @ chances.T + log_weights, axis=1) for chances in cells]
@@ -239,7 +235,7 @@ def _find_shares(fit: _Fit, paths: Values) -> Values:
     log = np.stack([*columns, *others], axis=1)
     likelihood = np.exp(log - log.max(axis=1, keepdims=True))
     shares = np.full(likelihood.shape[1], 1 / likelihood.shape[1])
-    for _ in range(SHARE_STEPS):
+    for _ in range(200):
         shares = shares * (likelihood / (likelihood @ shares)[:, None]).mean(axis=0)
     return shares[: len(paths)]
 
@@ -249,14 +245,15 @@ def _move_path(path: Values, start: Values, at: Values, drawn: Values) -> Values
     chances, total = find_chances(path[:, 0], path[:, 1], at), drawn.sum(axis=1)
     terms = np.stack([np.ones_like(at), at], axis=1)
     products = terms[:, :, None] * terms[:, None, :]
-    gradient = (drawn - total[:, None] * chances).T @ terms - RIDGE * (path - start)
+    ridge = 1.0  # rewards' worth of evidence for where the fit starts
+    gradient = (drawn - total[:, None] * chances).T @ terms - ridge * (path - start)
     size = len(path)
     curvature = np.zeros((size, 2, size, 2))
     for a, b in ((0, 0), (0, 1), (1, 1)):
         weighted = (total * products[:, a, b])[:, None] * chances
         part = np.diag(weighted.sum(axis=0)) - weighted.T @ chances
         curvature[:, a, :, b] = curvature[:, b, :, a] = part
-    flat = curvature.reshape(2 * size, 2 * size) + RIDGE * np.eye(2 * size)
+    flat = curvature.reshape(2 * size, 2 * size) + ridge * np.eye(2 * size)
     step = np.linalg.solve(flat, gradient.reshape(-1)).reshape(size, 2)
     moved: Values = path + np.clip(step, -1, 1)
     return moved
@@ -265,11 +262,13 @@ def _move_path(path: Values, start: Values, at: Values, drawn: Values) -> Values
 def _find_values(rewards: Values) -> tuple[Values, Flags, bool]:
     """Return values and bins in order, which of them repeat, and whether nearly all rewards are among those."""
     values, counts = np.unique(np.round(rewards, 9), return_counts=True)
-    common = counts >= max(MIN_COUNT, MIN_SHARE * len(rewards))
-    common[np.argsort(-counts, kind="stable")[MAX_VALUES:]] = False
-    if counts[common].sum() >= COMMON * len(rewards):
+    # Of rewards, that make a value one that repeats.
+    common = counts >= max(3, 0.002 * len(rewards))
+    common[np.argsort(-counts, kind="stable")[MAX_REPEATED_VALUES:]] = False
+    # Enough for the posterior of a mean.
+    if counts[common].sum() >= 0.95 * len(rewards):
         return values[common], np.ones(int(common.sum()), bool), True
-    edges = np.linspace(values[0], values[-1], BINS + 1)
+    edges = np.linspace(values[0], values[-1], 24 + 1)
     both = np.concatenate([values[common], (edges[1:] + edges[:-1]) / 2])
     order = np.argsort(both, kind="stable")
     return both[order], order < common.sum(), False
@@ -280,7 +279,7 @@ def _stride(before: Values, after: Values, least: float) -> Values:
 
     Salakhutdinov and Roweis, 2003, "Adaptive overrelaxed bound optimization methods".
     """
-    grown = np.clip(after / np.maximum(before, least), 0.5, 1.5) ** STRIDE
+    grown = np.clip(after / np.maximum(before, least), 0.5, 1.5) ** 3.0
     shares: Values = np.clip(np.maximum(before, least) * grown, least, 0.9)
     return shares
 
@@ -289,14 +288,15 @@ def _fit_beta(shapes: Values, weights: Values) -> Values:
     """Return shapes that raise the likelihood of Beta distributed expit(t), by the weights of cells and coarse cells.
 
     Newton steps in the logarithms of the shapes, from the likelihood's equations (Johnson, Kotz and Balakrishnan, 1995,
-    "Continuous Univariate Distributions", section 25.4), and a prior of `BETA_PRIOR` prompts of an even Beta.
+    "Continuous Univariate Distributions", section 25.4), and a prior of two prompts of an even Beta.
     """
-    at = np.append(CENTRES, COARSE_CENTRES)
-    total = weights.sum() + BETA_PRIOR
-    logs = [(weights @ log_expit(sign * at) - BETA_PRIOR) / total for sign in (1, -1)]
-    for _ in range(BETA_STEPS):
+    at = np.append(LOGIT_CENTRES, COARSE_CENTRES)
+    prior = 2.0  # prompts' worth of evidence for an even distribution of the path's parameter
+    total = weights.sum() + prior
+    logs = [(weights @ log_expit(sign * at) - prior) / total for sign in (1, -1)]
+    for _ in range(4):
         whole = polygamma(1, shapes.sum())
         gradient = shapes * (np.array(logs) - digamma(shapes) + digamma(shapes.sum()))
         curvature = np.diag(shapes**2 * polygamma(1, shapes)) - whole * np.outer(shapes, shapes)
-        shapes = np.clip(shapes * np.exp(np.clip(np.linalg.solve(curvature, gradient), -1, 1)), *BETA_SHAPES)
+        shapes = np.clip(shapes * np.exp(np.clip(np.linalg.solve(curvature, gradient), -1, 1)), *(0.05, 100.0))
     return shapes

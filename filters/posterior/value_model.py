@@ -10,14 +10,15 @@ from scipy.special import gammaln, logsumexp
 
 from learnable.filters.arrays import Flags, Indices, Values
 
-# Cells of a path's parameter, which is about the log-odds of a pass: fine in the middle, coarse where all is said.
-EDGES = np.concatenate([np.arange(-14, -6, 0.2), np.arange(-60, 60) / 10, np.arange(6, 14.1, 0.2)])
-CENTRES = (EDGES[1:] + EDGES[:-1]) / 2
-CONCENTRATIONS = (32.0, 8.0, 2.0)  # rewards that the path counts for, where prompts leave it
-COARSE = 6  # cells that are one to those prompts
-COARSE_CENTRES = CENTRES[COARSE // 2 :: COARSE]
+SAME_VALUE = 1e-9  # rewards, or a reward and an end of the band, that are nearer than this are one
 
-SAME = 1e-9  # rewards that are nearer than this are one value
+# Cells of a path's parameter, which is about the log-odds of a pass: fine in the middle, coarse where all is said.
+LOGIT_EDGES = np.concatenate([np.arange(-14, -6, 0.2), np.arange(-60, 60) / 10, np.arange(6, 14.1, 0.2)])
+LOGIT_CENTRES = (LOGIT_EDGES[1:] + LOGIT_EDGES[:-1]) / 2
+CONCENTRATIONS = (32.0, 8.0, 2.0)  # rewards that the path counts for, where prompts leave it
+COARSE_CELLS = 6  # cells that are one to those prompts
+COARSE_CENTRES = LOGIT_CENTRES[COARSE_CELLS // 2 :: COARSE_CELLS]
+
 
 Rewards = tuple[Indices, Values]
 """Rewards of many prompts: which prompt each is of, and the rewards, both of the shape (rewards,)."""
@@ -70,7 +71,7 @@ class ValueModel:
 
     def split(self, states: Values) -> tuple[Values, Values, Values]:
         """Return the columns of cells, of constant prompts, and of each concentration: (prompts, ..., coarse cells)."""
-        cells, size = self.kinds * len(CENTRES), len(self.values)
+        cells, size = self.kinds * len(LOGIT_CENTRES), len(self.values)
         apart = states[:, cells + size :].reshape(len(states), len(CONCENTRATIONS), -1)
         return states[:, :cells], states[:, cells : cells + size], apart
 
@@ -88,12 +89,12 @@ class ValueModel:
     @cached_property
     def leaves_path(self) -> bool:
         """Whether some prompts are off the paths."""
-        return bool(self.weights[self.kinds * len(CENTRES) + len(self.values) :].any())
+        return bool(self.weights[self.kinds * len(LOGIT_CENTRES) + len(self.values) :].any())
 
     @cached_property
     def _log_cells(self) -> Values:
         paths = zip(self.base, self.scores, strict=True)
-        return np.concatenate([_log_chances(base, scores, CENTRES) for base, scores in paths])
+        return np.concatenate([_log_chances(base, scores, LOGIT_CENTRES) for base, scores in paths])
 
 
 def count_values(values: Values, repeats: Flags, rewards: Rewards, prompts: int) -> Values:
@@ -108,7 +109,7 @@ def count_values(values: Values, repeats: Flags, rewards: Rewards, prompts: int)
     alike, bins = np.flatnonzero(repeats), np.flatnonzero(~repeats)
     column = _nearest(values, alike if len(alike) else bins, drawn)
     if len(bins):
-        off = np.abs(values[column] - drawn) > SAME
+        off = np.abs(values[column] - drawn) > SAME_VALUE
         column = np.where(off, _nearest(values, bins, drawn), column)
     np.add.at(counts, (rows, column), 1.0)
     return counts

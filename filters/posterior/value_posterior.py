@@ -10,14 +10,18 @@ from scipy.special import betainc, gammaln
 
 from learnable.data.band import Band
 from learnable.filters.arrays import Indices, Values
-from learnable.filters.posterior.belief import EDGES as RATE_EDGES
-from learnable.filters.posterior.belief import MIN_VARIANCE, RATES, Belief, fit_beta
-from learnable.filters.posterior.value_model import CENTRES, CONCENTRATIONS, EDGES, Rewards, ValueModel, count_values
+from learnable.filters.posterior.belief import MIN_VARIANCE, RATE_EDGES, RATE_GRID, Belief, fit_beta
+from learnable.filters.posterior.value_model import (
+    CONCENTRATIONS,
+    LOGIT_CENTRES,
+    LOGIT_EDGES,
+    SAME_VALUE,
+    Rewards,
+    ValueModel,
+    count_values,
+)
 
-SAME = 1e-9  # nearer to an end of the band than this is in it
-FINE = 16  # points of a cell at which it is in the band or not
-RESOLUTION = 0.0005  # of a standard deviation: nearer ones are not told apart
-UNSEEN = 1e-4  # a smaller chance changes no figure
+NEGLIGIBLE_CHANCE = 1e-4  # a smaller chance changes no figure
 
 
 @dataclass(frozen=True)
@@ -41,15 +45,17 @@ class ValuePosterior:
 
     def in_band(self, band: Band, min_std: float = 0.0) -> Values:
         """Return the chance that the mean is in the band, its ends included, and the standard deviation `min_std`."""
-        low, high = band.low - SAME, band.high + SAME
+        low, high = band.low - SAME_VALUE, band.high + SAME_VALUE
         cells, constant, _ = self.model.split(self.states)
-        fine = np.linspace(EDGES[:-1], EDGES[1:], FINE, endpoint=False, axis=1) + np.diff(EDGES)[:, None] / (2 * FINE)
+        points = 16  # points of a cell at which it is in the band or not
+        fine = np.linspace(LOGIT_EDGES[:-1], LOGIT_EDGES[1:], points, endpoint=False, axis=1)
+        fine = fine + np.diff(LOGIT_EDGES)[:, None] / (2 * points)
         mean, std = _moments_at(self.model, fine.reshape(-1))
         reach = self._reach * std
-        enough = np.clip((std + reach - min_std + SAME) / np.maximum(2 * reach, SAME), 0, 1)
+        enough = np.clip((std + reach - min_std + SAME_VALUE) / np.maximum(2 * reach, SAME_VALUE), 0, 1)
         inside = ((mean >= low) & (mean <= high)) * enough
         values = (self.model.values >= low) & (self.model.values <= high) & (min_std <= 0)
-        chance: Values = cells @ inside.reshape(-1, FINE).mean(axis=1) + constant @ values
+        chance: Values = cells @ inside.reshape(-1, points).mean(axis=1) + constant @ values
         both = np.diff(self._apart_means(np.array([low, high])), axis=1)[:, 0]
         chance[self._rows] += self._apart[0][self._rows] * both * (1 - self._apart_stds(np.array([min_std]))[:, 0])
         return np.clip(chance, 0.0, 1.0)
@@ -57,19 +63,20 @@ class ValuePosterior:
     @cached_property
     def belief(self) -> Belief:
         """What is believed of the means."""
-        mean, _ = _moments_at(self.model, EDGES)
+        mean, _ = _moments_at(self.model, LOGIT_EDGES)
         values = self.model.values
-        width = np.interp(values, RATES[1:-1], np.diff(RATE_EDGES)) / 2
+        width = np.interp(values, RATE_GRID[1:-1], np.diff(RATE_EDGES)) / 2
         low = np.where(values <= 0, -1.0, np.where(values >= 1, 1.0, values - width))
         always = np.stack([low, low + np.where((values <= 0) | (values >= 1), 1.0, 2 * width)])
         return self._on_grid(mean, 0.0, always, self._apart_means(RATE_EDGES))
 
     def std_interval(self, coverage: float = 0.9) -> tuple[Values, Values]:
         """Return the ends of the central interval that holds the standard deviation, at most .5, with this chance."""
-        _, std = _moments_at(self.model, EDGES)
+        _, std = _moments_at(self.model, LOGIT_EDGES)
         always = np.tile([[-1.0], [0.0]], len(self.model.values))
         low, high = self._on_grid(2 * std, self._reach, always, self._apart_stds(RATE_EDGES / 2)).interval(coverage)
-        return np.maximum(low / 2 - RESOLUTION, 0.0), np.minimum(high / 2 + RESOLUTION, 0.5)
+        resolution = 0.0005  # of a standard deviation: nearer ones are not told apart
+        return np.maximum(low / 2 - resolution, 0.0), np.minimum(high / 2 + resolution, 0.5)
 
     def zero_std_share(self, group_size: int) -> Values:
         """Return the chance that a group of so many rewards agrees.
@@ -79,7 +86,9 @@ class ValuePosterior:
         """
         repeats = self.model.repeats
         cells, constant, apart = self.model.split(self.states)
-        share = cells @ (self.model.chances_at(CENTRES)[:, repeats] ** group_size).sum(axis=1) + constant.sum(axis=1)
+        share = cells @ (self.model.chances_at(LOGIT_CENTRES)[:, repeats] ** group_size).sum(axis=1) + constant.sum(
+            axis=1
+        )
         rows = self._rows
         for number, size in enumerate(CONCENTRATIONS):
             total = self.counts[rows].sum(axis=1)[:, None] + size
@@ -99,8 +108,8 @@ class ValuePosterior:
         Where a path gives V values, V - 2 of its figures say how much rewards vary at each mean. A standard deviation
         by n normal variables has the relative variance 1 / 2n.
         """
-        chances = self.model.chances_at(CENTRES).reshape(self.model.kinds, len(CENTRES), -1)
-        figures = np.maximum((chances.max(axis=1) > UNSEEN).sum(axis=1) - 2, 0).sum()
+        chances = self.model.chances_at(LOGIT_CENTRES).reshape(self.model.kinds, len(LOGIT_CENTRES), -1)
+        figures = np.maximum((chances.max(axis=1) > NEGLIGIBLE_CHANCE).sum(axis=1) - 2, 0).sum()
         return min(float(np.sqrt(3 * figures / (2 * self.model.fitted_to))), 1.0)
 
     @cached_property
@@ -128,7 +137,7 @@ class ValuePosterior:
     @cached_property
     def _rows(self) -> Indices:
         """The prompts that may be off the path."""
-        return np.flatnonzero(self._apart[0] > UNSEEN)
+        return np.flatnonzero(self._apart[0] > NEGLIGIBLE_CHANCE)
 
     def _apart_means(self, points: Values) -> Values:
         """Return the chance that the mean of prompts off the path is at most each point, shape (`_rows`, points)."""
@@ -156,7 +165,7 @@ class ValuePosterior:
         paths = edges.reshape(self.model.kinds, -1)
         ends = np.sort([paths[:, :-1].reshape(-1), paths[:, 1:].reshape(-1)], axis=0) * [[1 - reach], [1 + reach]]
         low, high = np.concatenate([ends, always], axis=1)[:, :, None]
-        below = self.states[:, : len(low)] @ np.clip((RATE_EDGES - low) / np.maximum(high - low, SAME), 0, 1)
+        below = self.states[:, : len(low)] @ np.clip((RATE_EDGES - low) / np.maximum(high - low, SAME_VALUE), 0, 1)
         below[self._rows] += self._apart[0][self._rows, None] * apart
         return Belief(np.diff(below, axis=1, prepend=0.0, append=1.0))
 

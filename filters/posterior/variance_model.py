@@ -15,9 +15,6 @@ USUAL_PRIOR_DF = 8.0  # degrees of freedom of the family's variance beside a gro
 PRIOR_DFS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0)  # what they are chosen from
 MEAN_DF = 2.0  # by which a scaled inverse chi-squared variable of df degrees has the mean scale * df / (df - 2)
 MAX_ESS_PER_ROLLOUT = 100.0
-RIDGE = 0.3  # groups' worth of evidence against a tilt
-BERNOULLI_TOLERANCE = 1e-9  # of a variance, from that of a 0/1 reward
-MIN_RATIO = 1e-3  # of a group's variance to its family's, as seen by the fit of `prior_df`
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +138,8 @@ def fit_variance_model(n: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Va
     usable = (sizes >= 2) & np.isfinite(means) & np.isfinite(variances)
     sizes, means, variances = sizes[usable], means[usable], variances[usable]
     bernoulli = means * (1 - means)
-    if not len(sizes) or np.all(np.abs(variances - bernoulli) < BERNOULLI_TOLERANCE):
+    # Variances of 0/1 rewards, up to rounding.
+    if not len(sizes) or np.all(np.abs(variances - bernoulli) < 1e-9):
         return BERNOULLI
     unbiased = sizes * variances / (sizes - 1)
     found, possible = (sizes - 1) * unbiased, (sizes - 1) * (bernoulli + unbiased / sizes)
@@ -151,7 +149,8 @@ def fit_variance_model(n: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Va
     # The line through the centroid: there the mean of the shares is 1 / ess whatever the tilt.
     centre = float((possible * means).sum() / possible.sum())
     off = means - centre
-    tilt = float((found * off).sum() / ((possible * off**2).sum() + RIDGE * possible.mean()))
+    # 0.3 groups' worth of evidence against a tilt.
+    tilt = float((found * off).sum() / ((possible * off**2).sum() + 0.3 * possible.mean()))
     model = VarianceModel(ess, tilt, centre)
     return replace(model, prior_df=_fit_prior_df(model, sizes, means, variances))
 
@@ -165,7 +164,8 @@ def _fit_prior_df(model: VarianceModel, n: Values, mean: Values, variance: Value
     """
     own_df, (_, expected) = model.own_df(n, mean), model._expected(n, mean)
     telling = (own_df > 1) & (variance > 0)  # a prompt that always gets one reward tells nothing of the others
-    own_df, ratios = own_df[telling], np.maximum(n * variance / np.maximum(own_df, 1) / expected, MIN_RATIO)[telling]
+    # A smaller ratio of a group's variance to its family's counts as 1e-3.
+    own_df, ratios = own_df[telling], np.maximum(n * variance / np.maximum(own_df, 1) / expected, 1e-3)[telling]
     dfs = [df for df in PRIOR_DFS if df <= max(own_df.sum(), USUAL_PRIOR_DF)]
     more = [1 + MEAN_DF / df for df in dfs]
     fits = [np.sum(_log_f(ratios * by, own_df, df * by) + np.log(by)) for df, by in zip(dfs, more, strict=True)]

@@ -15,19 +15,13 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
 from learnable.data.errors import LearnableError, nearest_names
-from learnable.data.records import SIMULATED, Prompt
+from learnable.data.records import SIMULATED_VERIFIER, Prompt
 from learnable.filters.arrays import Indices, Values
 from learnable.filters.prediction.other_rates import OtherRates
 
-OWN = ("form", "difficulty")  # read of every prompt, whatever columns its row has
-NUMBERS = 6  # of a text: the first ones, one by one
-MAX_CATEGORIES = 64  # values of a column of texts; with more of them it is no category
-RARE = 2  # categories and words of fewer of the sampled prompts say nothing of the others
-MAX_LENGTH = 4_000  # characters of a text whose words are read
+OWN_COLUMNS = ("form", "difficulty")  # read of every prompt, whatever columns its row has
+MIN_SEEN = 2  # categories and words of fewer of the sampled prompts say nothing of the others
 WORD_PLACES, CHARACTER_PLACES = 2048, 1024  # that words and character trigrams are hashed to
-MAX_NUMBER = 1e12
-FAR = 4.0  # standard deviations from the sampled prompts' mean, beyond which a figure is not told apart
-RATE_NAME = re.compile(r"(solve|pass|success|correct|win)\w*_?(rate|ratio|percentage|percent)|pass(@|_at_)1|accuracy")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _WORD = re.compile(r"[^\W\d_]+|[^\w\s]|\d")
 
@@ -78,13 +72,13 @@ class FeatureEncoder:
         dense = self._measure(sampled)
         self._mean, self._std = dense.mean(axis=0), dense.std(axis=0)
         seen = np.array(_stack(sampled).astype(bool).sum(axis=0)).reshape(-1)
-        self._weights: Values = np.where(seen >= RARE, np.log((1 + len(told)) / (1 + seen)), 0.0)
+        self._weights: Values = np.where(seen >= MIN_SEEN, np.log((1 + len(told)) / (1 + seen)), 0.0)
 
     def name_sources(self, *, words: bool, others: bool = False) -> list[str]:
         """Return what the features are made of, as a person would say it."""
         rates = [f"rates of policy {name}" for name in self.others] if others else []
-        columns = [f"column {name}" for name in [*self.numeric, *self.categories] if name not in OWN]
-        own = [name for name in OWN if name in self.numeric or name in self.categories]
+        columns = [f"column {name}" for name in [*self.numeric, *self.categories] if name not in OWN_COLUMNS]
+        own = [name for name in OWN_COLUMNS if name in self.numeric or name in self.categories]
         return [*rates, *columns, *own, "numbers in the text", "its length", *(["its words"] if words else [])]
 
     def transform(self, rows: Indices, *, words: bool, others: bool = False) -> Matrix:
@@ -97,7 +91,8 @@ class FeatureEncoder:
         scaled = (self._measure(prompts)[:, varying] - self._mean[varying]) / self._std[varying]
         if others:
             scaled = np.concatenate([scaled, self._of_others.transform(rows)], axis=1)
-        dense = csr_matrix(np.clip(scaled, -FAR, FAR))
+        # Beyond four standard deviations from the sampled prompts' mean a figure is not told apart.
+        dense = csr_matrix(np.clip(scaled, -4.0, 4.0))
         if not words:
             return dense
         hashed = csr_matrix(_stack(prompts).multiply(self._weights))
@@ -123,7 +118,7 @@ def check_columns(prompts: Sequence[Prompt], columns: Sequence[str]) -> None:
     """Raise `LearnableError` for a column to predict from that no prompt's row has."""
     names = dict.fromkeys(name for prompt in prompts for name in prompt.columns) if columns else {}
     for name in columns:
-        if name not in names and name not in OWN:
+        if name not in names and name not in OWN_COLUMNS:
             near = nearest_names(name, names)
             has = f"did you mean {' or '.join(near)}?" if near else f"they have {', '.join(names) or 'none'}"
             raise LearnableError(f"--predict-from {name}: no row of the prompts has this column beside its own; {has}")
@@ -134,7 +129,7 @@ def _sort_columns(told: Sequence[Prompt], columns: Sequence[str]) -> tuple[list[
     names = columns or sorted({name for prompt in told for name in prompt.columns})
     numeric: list[str] = []
     categories: dict[str, list[str]] = {}
-    for name in [*OWN, *(name for name in names if name not in OWN)]:
+    for name in [*OWN_COLUMNS, *(name for name in names if name not in OWN_COLUMNS)]:
         values = [_read(prompt, name) for prompt in told]
         if _are_numbers(values):
             numeric.append(name)
@@ -142,15 +137,16 @@ def _sort_columns(told: Sequence[Prompt], columns: Sequence[str]) -> tuple[list[
         counts: dict[str, int] = {}
         for value in values:
             counts[_as_category(value)] = counts.get(_as_category(value), 0) + 1
-        common = sorted(value for value, count in counts.items() if count >= RARE)
-        if len(counts) > 1 and common and len(common) <= MAX_CATEGORIES:
+        common = sorted(value for value, count in counts.items() if count >= MIN_SEEN)
+        # With more values a column of texts is no category.
+        if len(counts) > 1 and common and len(common) <= 64:
             categories[name] = common
     return numeric, categories
 
 
 def _read(prompt: Prompt, name: str) -> Any:
-    if name in OWN:  # a simulated prompt's difficulty is its pass rate, which nobody would know
-        return None if prompt.verifier == SIMULATED and name == "difficulty" else getattr(prompt, name)
+    if name in OWN_COLUMNS:  # a simulated prompt's difficulty is its pass rate, which nobody would know
+        return None if prompt.verifier == SIMULATED_VERIFIER and name == "difficulty" else getattr(prompt, name)
     return prompt.columns.get(name)
 
 
@@ -167,7 +163,7 @@ def _as_number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return float("nan")
     try:
-        return float(np.clip(float(value), -MAX_NUMBER, MAX_NUMBER))
+        return float(np.clip(float(value), -1e12, 1e12))
     except (ValueError, OverflowError):
         return float("nan")
 
@@ -178,7 +174,8 @@ def _as_category(value: Any) -> str:
 
 def is_rate(name: str, family: Sequence[Prompt]) -> bool:
     """Say whether a column holds solve rates of another model, by its name and its values."""
-    if not RATE_NAME.search(name.casefold()):
+    words = r"(solve|pass|success|correct|win)\w*_?(rate|ratio|percentage|percent)|pass(@|_at_)1|accuracy"
+    if not re.search(words, name.casefold()):
         return False
     values = _read_numbers(family, name)
     known = values[~np.isnan(values)]
@@ -197,8 +194,9 @@ def _measure_text(text: str) -> list[float]:
     """Return how long a text is, how many numbers it has, and of the first ones size and logarithm."""
     found = [_as_number(number) for number in _NUMBER.findall(text)]
     logs = [float(np.log1p(abs(number))) for number in found]
-    first = (found + [0.0] * NUMBERS)[:NUMBERS]
-    of_first = (logs + [0.0] * NUMBERS)[:NUMBERS]
+    places = 6  # the first numbers of a text, one by one
+    first = (found + [0.0] * places)[:places]
+    of_first = (logs + [0.0] * places)[:places]
     apart = float(np.log1p(abs(first[0] - first[1])))
     length = float(np.log1p(len(text)))
     whole = [length, length**2, float(np.log1p(len(found))), float(np.log1p(text.count("\n"))), sum(logs), apart]
@@ -207,7 +205,8 @@ def _measure_text(text: str) -> list[float]:
 
 def _hash_text(prompt: Prompt) -> Mapping[int, float]:
     """Return counts, in logarithms, of words, pairs of words and character trigrams, by the place they hash to."""
-    text = prompt.whole_text[:MAX_LENGTH].casefold()
+    # Words are read of the first 4,000 characters.
+    text = prompt.whole_text[:4_000].casefold()
     words = _WORD.findall(text)
     pairs = [f"{one} {other}" for one, other in pairwise(words)]
     places = [crc32(word.encode("utf-8", "replace")) % WORD_PLACES for word in [*words, *pairs]]

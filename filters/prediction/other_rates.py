@@ -11,9 +11,7 @@ from scipy.special import logit
 
 from learnable.filters.arrays import Flags, Indices, Values
 
-MAX_OTHERS = 8  # policies that are read: those that know most of the pool's prompts
 MIN_SHARED = 32  # prompts that a policy must share with the pool, and half as many with the sampled ones
-HALF = 0.5  # a pass and a failure that are added, half of one each, so that no rate is certain (Jeffreys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +36,13 @@ class OtherRates:
         known = counts.filter(pl.col("k") > 0).join(places, on="prompt_id")
         known = known.group_by("place", "policy").agg(pl.col("k", "passes").sum())
         shared = known.group_by("policy").len().filter(pl.col("len") >= MIN_SHARED)
-        names = shared.sort(["len", "policy"], descending=[True, False])["policy"].head(MAX_OTHERS).sort().to_list()
+        # The eight policies that know most of the pool's prompts.
+        names = shared.sort(["len", "policy"], descending=[True, False])["policy"].head(8).sort().to_list()
         rates = np.full((len(prompt_ids), len(names)), np.nan)
         for number, name in enumerate(names):
             mine = known.filter(pl.col("policy") == name)
-            smoothed = (mine["passes"].to_numpy() + HALF) / (mine["k"].to_numpy() + 2 * HALF)
+            # Half a pass and half a failure more, so that no rate is certain (Jeffreys).
+            smoothed = (mine["passes"].to_numpy() + 0.5) / (mine["k"].to_numpy() + 1.0)
             rates[mine["place"].to_numpy(), number] = smoothed
         return cls(tuple(names), rates)
 

@@ -12,11 +12,10 @@ from scipy.special import expit, xlogy
 
 from learnable.filters.arrays import Indices, Values
 
-FOLDS = 5
-MAX_GROUPS = 2_000  # that the regression is fitted to; more change hardly a prediction
-RIDGES = (2.0, 15.0)
+REGRESSION_FOLDS = 5
+MAX_REGRESSION_GROUPS = 2_000  # that the regression is fitted to; more change hardly a prediction
 MAX_WEIGHT = 4.0  # rollouts of a prompt at most, for its own rate differs from the predicted one
-DIGITS = 6  # of a predicted rate: so that none that counts hangs on the processor
+RATE_DIGITS = 6  # of a predicted rate: so that none that counts hangs on the processor
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class RateFit:
     """A regression, and what it predicts of the groups that it was fitted to.
 
     `way` is the place of its features among the ways to describe the groups, `coefficients` begin with the intercept.
@@ -44,7 +43,7 @@ class Fit:
     deviance_explained: float
 
 
-def fit_rates(ways: Sequence[csr_matrix], n: Values, s: Values, *, plain: int | None = None) -> Fit | None:
+def fit_rates(ways: Sequence[csr_matrix], n: Values, s: Values, *, plain: int | None = None) -> RateFit | None:
     """Fit pass rates by the features and the ridge that predict best the groups that are left out (cross-validation).
 
     Args:
@@ -65,7 +64,7 @@ def fit_rates(ways: Sequence[csr_matrix], n: Values, s: Values, *, plain: int | 
         tried = [
             Tried(way, ridge, found, _find_deviances(rates, weights, found))
             for way in which
-            for ridge in RIDGES
+            for ridge in (2.0, 15.0)
             for found in [_predict_held_out(ways[way], rates, weights, ridge, folds)]
         ]
         return min(tried, key=lambda each: float(each.deviances.sum()), default=None)
@@ -80,12 +79,12 @@ def fit_rates(ways: Sequence[csr_matrix], n: Values, s: Values, *, plain: int | 
     if best is None:
         return None
     coefficients = fit_logistic(ways[best.way], rates, weights, best.ridge)
-    return Fit(best.way, coefficients, best.held_out, float(1 - best.deviances.sum() / whole.sum()))
+    return RateFit(best.way, coefficients, best.held_out, float(1 - best.deviances.sum() / whole.sum()))
 
 
 def deal_folds(groups: int) -> Indices:
     """Return the fold of each group, by chance: every other row of a file may be of one kind."""
-    folds: Indices = np.random.default_rng(0).permutation(groups) % FOLDS
+    folds: Indices = np.random.default_rng(0).permutation(groups) % REGRESSION_FOLDS
     return folds
 
 
@@ -111,13 +110,13 @@ def fit_logistic(features: csr_matrix, rates: Values, weights: Values, ridge: fl
 
 def predict(features: csr_matrix, coefficients: Values) -> Values:
     """Return the rates of prompts with these features."""
-    rates: Values = np.round(expit(coefficients[0] + features @ coefficients[1:]), DIGITS)
+    rates: Values = np.round(expit(coefficients[0] + features @ coefficients[1:]), RATE_DIGITS)
     return rates
 
 
 def _predict_held_out(features: csr_matrix, rates: Values, weights: Values, ridge: float, folds: Indices) -> Values:
     found = np.zeros(len(rates))
-    for fold in range(FOLDS):
+    for fold in range(REGRESSION_FOLDS):
         out = folds == fold
         coefficients = fit_logistic(features[~out], rates[~out], weights[~out], ridge)
         found[out] = predict(features[out], coefficients)
@@ -131,7 +130,8 @@ def _is_surely_more(gains: Values) -> bool:
 
 def _predict_mean(rates: Values, weights: Values, folds: Indices) -> Values:
     means = [
-        weights[folds != fold] @ rates[folds != fold] / max(weights[folds != fold].sum(), 1e-9) for fold in range(FOLDS)
+        weights[folds != fold] @ rates[folds != fold] / max(weights[folds != fold].sum(), 1e-9)
+        for fold in range(REGRESSION_FOLDS)
     ]
     return np.array(means)[folds]
 

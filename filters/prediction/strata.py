@@ -10,17 +10,19 @@ import numpy as np
 
 from learnable.filters.arrays import Indices, Values
 from learnable.filters.posterior.belief import Belief, log_likelihood
+from learnable.filters.posterior.certificate import CERTIFIED_AT_ONCE
 from learnable.filters.posterior.fitting import OWN_GROUPS, Counts, FittedBelief, fit_belief, fit_pool
 from learnable.filters.prediction.features import PromptFeatures
-from learnable.filters.prediction.regression import FOLDS, MAX_GROUPS, deal_folds, fit_rates, predict
+from learnable.filters.prediction.regression import (
+    MAX_REGRESSION_GROUPS,
+    REGRESSION_FOLDS,
+    deal_folds,
+    fit_rates,
+    predict,
+)
 
-MIN_GROUPS = 32  # of a family, to predict from
+MIN_GROUPS_TO_PREDICT = 32  # of a family, to predict from
 STRATUM_GROUPS, MAX_STRATA = 16, 12
-PROMPTS_AT_ONCE = 4_000  # described at once
-WAYS = ((False, False), (True, False), (False, True), (True, True))  # whether words, and others' rates, are read
-PLAIN = 2  # of these: without the rates of others, which must be worth it
-WIDTH = 2.0  # of the tilts of strata that are compared with the family, as of small families
-MIN_GAIN = 6.0  # of log-likelihood, in nats: a smaller one is worth nothing, however sure
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +70,29 @@ class TextPredictor:
         """Return the prediction where it makes groups likelier by two standard errors or more, else None."""
         n, s = groups
         usable = np.flatnonzero(n > 0)
-        usable = np.sort(np.random.default_rng(0).permutation(usable)[:MAX_GROUPS])
-        if len(usable) < MIN_GROUPS:
+        usable = np.sort(np.random.default_rng(0).permutation(usable)[:MAX_REGRESSION_GROUPS])
+        if len(usable) < MIN_GROUPS_TO_PREDICT:
             return None
         n, s, chosen = n[usable], s[usable], told[usable]
         encoder = self.features.encode(rows, rows[chosen])
-        ways = WAYS if encoder.others else WAYS[:PLAIN]
+        # Whether words, and others' rates, are read
+        all_ways = ((False, False), (True, False), (False, True), (True, True))
+        plain = 2  # of these: without the rates of others, which must be worth it
+        ways = all_ways if encoder.others else all_ways[:plain]
         described = [encoder.transform(rows[chosen], words=words, others=others) for words, others in ways]
-        fit = fit_rates(described, n, s, plain=PLAIN)
+        fit = fit_rates(described, n, s, plain=plain)
         if fit is None:
             return None
         ends = cut(fit.held_out)
         gain, error = compare(find_strata(fit.held_out, ends), (n, s), family.belief)
-        if gain <= max(2 * error, MIN_GAIN):
+        # A gain of fewer than 6 nats is worth nothing, however sure.
+        if gain <= max(2 * error, 6.0):
             return None
         words, others = ways[fit.way]
         rates = np.concatenate(
             [
                 predict(encoder.transform(part, words=words, others=others), fit.coefficients)
-                for part in np.array_split(rows, len(rows) // PROMPTS_AT_ONCE + 1)
+                for part in np.array_split(rows, len(rows) // CERTIFIED_AT_ONCE + 1)
             ]
         )
         rates[chosen] = fit.held_out
@@ -119,10 +125,11 @@ def compare(strata: Indices, groups: Counts, family: Belief) -> tuple[float, flo
     gains = np.zeros(len(n))
     for stratum in np.unique(strata):
         mine = strata == stratum
-        for fold in range(FOLDS):
+        for fold in range(REGRESSION_FOLDS):
             others = np.flatnonzero(mine & (folds != fold))[: OWN_GROUPS - 1]
             out = np.flatnonzero(mine & (folds == fold))
-            tilted = fit_belief(n[others], s[others], FittedBelief(family, len(n), WIDTH)).belief
+            # The width of the tilts of small families, in standard deviations.
+            tilted = fit_belief(n[others], s[others], FittedBelief(family, len(n), 2.0)).belief
             gains[out] = _log_evidence(tilted, n[out], s[out]) - usual[out]
     return float(gains.sum()), float(gains.std(ddof=1) * np.sqrt(len(gains)))
 

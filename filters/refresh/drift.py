@@ -11,15 +11,12 @@ from scipy.special import expit, logit, ndtr
 
 from learnable.data.curated.manifest import Drift
 from learnable.filters.arrays import Indices, Values
-from learnable.filters.posterior.belief import EDGES, RATES, Belief, log_likelihood
+from learnable.filters.posterior.belief import RATE_EDGES, RATE_GRID, Belief, log_likelihood
 
-CENTRES, WALLS = logit(RATES[1:-1]), logit(EDGES[1:-1])  # of the belief's cells, as log-odds
 MIN_NOISE = 0.05
-MAX_PROMPTS = 4_000  # prompts that a drift is fitted to; more change nothing
-DIFFERENCE = 0.1  # of a fitted figure, over which derivatives are taken
 
 # As fitted: shift, log slope, log noise, and the log-odds that a prompt leaves 0, and 1.
-USUAL = np.array([0.0, 0.0, math.log(0.5), math.log(0.05 / 0.95), math.log(0.05 / 0.95)])
+USUAL_DRIFT = np.array([0.0, 0.0, math.log(0.5), math.log(0.05 / 0.95), math.log(0.05 / 0.95)])
 USUAL_WIDTHS = np.array([2.0, 0.3, 1.5, 1.2, 1.2])
 FAMILY_WIDTHS = np.array([0.6, 0.15, 0.35, 0.7, 0.7])  # how far a family may be from the others
 
@@ -35,7 +32,8 @@ def move_belief(drift: Drift, before: Belief) -> Belief:
 
 def _kernel(drift: Drift) -> Values:
     """Return the chance of each new cell given the old one, shape (old, new)."""
-    below = ndtr((WALLS[None, :] - drift.shift - drift.slope * CENTRES[:, None]) / drift.noise)
+    walls, centres = logit(RATE_EDGES[1:-1]), logit(RATE_GRID[1:-1])
+    below = ndtr((walls[None, :] - drift.shift - drift.slope * centres[:, None]) / drift.noise)
     kernel: Values = np.diff(below, axis=1, prepend=0.0, append=1.0)
     return kernel
 
@@ -60,8 +58,9 @@ def fit_drift(before: Belief, n: ArrayLike, s: ArrayLike, others: Drift | None =
         others: what the drift of more prompts is, those of other families, toward which few prompts are drawn.
     """
     rows, sizes, sums = _find_telling(n, s)
-    rows = rows[:: max(1, -(-len(rows) // MAX_PROMPTS))]
-    start, widths = (USUAL, USUAL_WIDTHS) if others is None else (_pack(others), FAMILY_WIDTHS)
+    # More prompts than 4,000 change nothing.
+    rows = rows[:: max(1, -(-len(rows) // 4_000))]
+    start, widths = (USUAL_DRIFT, USUAL_WIDTHS) if others is None else (_pack(others), FAMILY_WIDTHS)
     if not len(rows):
         return _unpack(start, 0)
     loss = _Loss(before.at(rows), sizes[rows], sums[rows], start, widths)
@@ -72,21 +71,22 @@ def fit_drift(before: Belief, n: ArrayLike, s: ArrayLike, others: Drift | None =
 def measure_information(drift: Drift, before: Belief, n: ArrayLike, s: ArrayLike) -> Values:
     """Return how much prompts that were sampled again tell of a drift, shape (5, 5): the observed information.
 
-    Of its figures as they are fitted (`USUAL`), as the sum of the outer products of the prompts' scores (Berndt et al.,
-    1974, "Estimation and inference in nonlinear structural models"). The arguments are those of `fit_drift`.
+    Of its figures as they are fitted (`USUAL_DRIFT`), as the sum of the outer products of the prompts' scores (Berndt
+    et al., 1974, "Estimation and inference in nonlinear structural models"). The arguments are those of `fit_drift`.
     """
     rows, sizes, sums = _find_telling(n, s)
     if not len(rows):
-        return np.zeros((len(USUAL), len(USUAL)))
-    loss, packed = _Loss(before.at(rows), sizes[rows], sums[rows], USUAL, USUAL_WIDTHS), _pack(drift)
-    steps = np.eye(len(USUAL)) * DIFFERENCE
-    scores = [(loss.log_evidence(packed + step) - loss.log_evidence(packed - step)) / 2 / DIFFERENCE for step in steps]
+        return np.zeros((len(USUAL_DRIFT), len(USUAL_DRIFT)))
+    loss, packed = _Loss(before.at(rows), sizes[rows], sums[rows], USUAL_DRIFT, USUAL_WIDTHS), _pack(drift)
+    difference = 0.1  # of a fitted figure, over which derivatives are taken
+    steps = np.eye(len(USUAL_DRIFT)) * difference
+    scores = [(loss.log_evidence(packed + step) - loss.log_evidence(packed - step)) / 2 / difference for step in steps]
     information: Values = np.array(scores) @ np.array(scores).T
     return information
 
 
 def shift_figure(drift: Drift, number: int, by: float) -> Drift:
-    """Return the drift with one of its figures, as they are fitted (`USUAL`), moved by so much."""
+    """Return the drift with one of its figures, as they are fitted (`USUAL_DRIFT`), moved by so much."""
     packed = _pack(drift)
     packed[number] += by
     return _unpack(packed, drift.fitted_to)

@@ -14,10 +14,7 @@ from learnable.filters.posterior.belief import Belief
 from learnable.filters.posterior.certificate import ZERO_STD_AT, describe_belief
 from learnable.filters.refresh.drift import fit_drift, move_belief
 
-IN_BAND_WEIGHT = 2.0  # anchors among the prompts that the set is made of, for each one elsewhere
-ERROR_WORTH = 7.0  # prompts sampled again that one wrong decision is worth
 CERTIFIED_BY = "certified_by"  # "rollouts" of the set's policy, or "moved" from those of an earlier one
-OF_GROUPS = {"p_min_std", "std_low", "std_high", "usable_at_g", *ZERO_STD_AT.values()}  # of a graded family not moved
 
 Drifts = dict[tuple[str, bool], Drift]  # of a family's prompts, apart for those that were trained on
 
@@ -41,13 +38,14 @@ def choose_anchors(groups: pl.DataFrame, count: int, band: Band) -> list[str]:
     inside = expected_mean().is_between(band.low, band.high)
     place = pl.when(inside).then(1).when(expected_mean() < band.low).then(0).otherwise(2)
     stratum = ("family", "_place")
+    # Two anchors among the prompts that the set is made of, for each one elsewhere.
     return (
         groups.filter(pl.col("alpha").is_not_null())
         .with_columns(place.alias("_place"))
         .sort("prompt_id")
         .with_columns(
             ((pl.int_range(pl.len()) + 0.5) / pl.len().sqrt()).over(stratum).alias("_turn"),
-            pl.when(pl.col("_place") == 1).then(IN_BAND_WEIGHT).otherwise(1.0).alias("_weight"),
+            pl.when(pl.col("_place") == 1).then(2.0).otherwise(1.0).alias("_weight"),
         )
         .sort(pl.col("_turn") / pl.col("_weight"), "prompt_id")["prompt_id"]
         .head(count)
@@ -103,7 +101,7 @@ def move_certificates(
     return pl.concat(parts).sort("_row").drop("_row") if parts else groups
 
 
-def find_unsure(before: pl.DataFrame, moved: pl.DataFrame, worth: float = ERROR_WORTH) -> list[str]:
+def find_unsure(before: pl.DataFrame, moved: pl.DataFrame, worth: float = 7.0) -> list[str]:
     """Return the prompts whose decision may have flipped, the least sure first; those of which nothing is known lead.
 
     Sampling a prompt again is worth its rollouts where the move has raised the chance of a wrong decision by more than
@@ -145,7 +143,8 @@ def _move_alike(groups: pl.DataFrame, drift: Drift, graded: bool, band: Band, gr
     columns = describe_belief(move_belief(drift, read_posterior(known)), band, group_size)
     columns["n_eff"] = columns["alpha"] + columns["beta"]
     if graded:
-        columns = {name: values for name, values in columns.items() if name not in OF_GROUPS}
+        of_groups = {"p_min_std", "std_low", "std_high", "usable_at_g", *ZERO_STD_AT.values()}
+        columns = {name: values for name, values in columns.items() if name not in of_groups}
     told = known.with_columns(pl.Series(name, values) for name, values in columns.items())
     told = told.with_columns((pl.col("p_in_band") * pl.col("p_min_std")).alias("p_keep")).select(groups.columns)
     return pl.concat([told, groups.filter(pl.col("alpha").is_null())])

@@ -18,7 +18,7 @@ from learnable.filters.arrays import Values
 from learnable.filters.posterior.certificate import COVERAGE
 from learnable.filters.refresh.drift import (
     FAMILY_WIDTHS,
-    USUAL,
+    USUAL_DRIFT,
     USUAL_WIDTHS,
     measure_information,
     move_belief,
@@ -26,8 +26,7 @@ from learnable.filters.refresh.drift import (
 )
 from learnable.filters.refresh.staleness import Drifts, read_evidence
 
-FIGURES = len(USUAL)
-MIN_SIZE = 1e-2  # of a Beta distribution: no share varies by more than one of 0 and 1
+DRIFT_FIGURES = len(USUAL_DRIFT)
 
 
 def estimate_share_still_in_band(
@@ -64,7 +63,7 @@ def estimate_share_still_in_band(
     for number, ((family, trained), drift) in enumerate(drifts.items()):
         mine = told.filter((pl.col("family") == family) & (pl.col("trained") == trained))
         if mine.height:
-            figures = slice(number * FIGURES, (number + 1) * FIGURES)
+            figures = slice(number * DRIFT_FIGURES, (number + 1) * DRIFT_FIGURES)
             chances = _chances(drift, mine, band)
             mean, variance = mean + float(chances.sum()), variance + float((chances * (1 - chances)).sum())
             slopes[figures] = _slopes(drift, mine, np.sqrt(np.diag(covariance)[figures]), band)
@@ -75,7 +74,8 @@ def estimate_share_still_in_band(
 def _as_beta(mean: float, variance: float, coverage: float) -> StillInBand:
     if variance <= 0:
         return StillInBand(mean, mean, mean)
-    size = max(mean * (1 - mean) / variance - 1, MIN_SIZE)
+    # No share varies by more than one of 0 and 1.
+    size = max(mean * (1 - mean) / variance - 1, 1e-2)
     low, high = (betaincinv(mean * size, (1 - mean) * size, tail) for tail in ((1 - coverage) / 2, (1 + coverage) / 2))
     return StillInBand(mean, float(low), float(high))
 
@@ -109,7 +109,7 @@ def _covariance(both: pl.DataFrame, drifts: Drifts) -> Values:
     """
     leaves = len(drifts)
     root, kinds = leaves, {False: leaves + 1, True: leaves + 2}
-    precision = np.zeros((leaves + 3, FIGURES, leaves + 3, FIGURES))
+    precision = np.zeros((leaves + 3, DRIFT_FIGURES, leaves + 3, DRIFT_FIGURES))
     precision[root, :, root, :] += np.diag(USUAL_WIDTHS**-2.0)
     for kind in kinds.values():
         _tie(precision, kind, root)
@@ -117,9 +117,9 @@ def _covariance(both: pl.DataFrame, drifts: Drifts) -> Values:
         mine = both.filter((pl.col("family") == family) & (pl.col("trained") == trained))
         precision[number, :, number, :] += measure_information(drift, *read_evidence(mine))
         _tie(precision, number, kinds[trained])
-    size = (leaves + 3) * FIGURES
+    size = (leaves + 3) * DRIFT_FIGURES
     covariance: Values = np.asarray(np.linalg.inv(precision.reshape(size, size)), dtype=np.float64)
-    return covariance[: leaves * FIGURES, : leaves * FIGURES]
+    return covariance[: leaves * DRIFT_FIGURES, : leaves * DRIFT_FIGURES]
 
 
 def _tie(precision: Values, node: int, parent: int) -> None:

@@ -10,8 +10,6 @@ from learnable.data.records import REWARDED_VERDICTS, Truncated
 from learnable.filters.statistics.groups import exact_mean, exact_sum
 from learnable.filters.statistics.variance import OPENING, split_variance
 
-FORM_MEAN, FORM_STD = (0.2, 0.8), 0.1  # of a form that is learnable as a whole
-
 
 def summarise(decided: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> pl.LazyFrame:
     """Summarise decided groups per `by`, in the order of their names.
@@ -34,8 +32,9 @@ def summarise(decided: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> 
         (pl.col("n_verifier_error") + pl.col("n_engine_error")).sum().alias("errors"),
     )
     split = split_variance(decided, by)
-    middling = (pl.col("mean") > FORM_MEAN[0]) & (pl.col("mean") < FORM_MEAN[1])
-    learnable = (middling & (pl.col("within_std") > FORM_STD)).fill_null(False)
+    # A form is learnable as a whole where its mean is middling and its groups vary.
+    middling = (pl.col("mean") > 0.2) & (pl.col("mean") < 0.8)
+    learnable = (middling & (pl.col("within_std") > 0.1)).fill_null(False)
     return counts.join(split, on=list(by), how="left").with_columns(learnable.alias("learnable")).sort(by)
 
 

@@ -8,17 +8,16 @@ import polars as pl
 
 from learnable.data.records import REWARDED_VERDICTS, VERDICTS, Truncated
 
-READ = ("prompt_id", "reward", "passed", "verdict", "num_tokens")
+GROUP_STATS_COLUMNS = ("prompt_id", "reward", "passed", "verdict", "num_tokens")
 
 _GRAIN = 2.0**-40  # of rewards, where their deviation is computed
-_UNIT = 2.0**-80  # of what is added up exactly
 
 
 def group_stats(scores: pl.LazyFrame, *, ks: Sequence[int] = (1, 4, 8), truncated: Truncated = "count") -> pl.LazyFrame:
     """Reduce scored rollouts to one row per prompt: the same bits, however the rows are ordered or shared out.
 
     Args:
-        scores: one row a rollout, with the columns `READ`: `reward` in [0, 1] and `passed` are null where not scored.
+        scores: a row a rollout, with `GROUP_STATS_COLUMNS`: `reward` in [0, 1] and `passed` are null where not scored.
         ks: the k of each `pass_at_k` column.
         truncated: whether completions that ran out of tokens count, as they do in training, or are left out.
 
@@ -86,7 +85,8 @@ def exact_sum(values: pl.Expr) -> pl.Expr:
     >>> pl.DataFrame({"x": [0.1] * 10}).select(exact_sum(pl.col("x")), plain=pl.col("x").cum_sum().last()).row(0)
     (1.0, 0.9999999999999999)
     """
-    return (values / _UNIT).round().cast(pl.Int128).sum().cast(pl.Float64) * _UNIT
+    unit = 2.0**-80  # of what is added up exactly
+    return (values / unit).round().cast(pl.Int128).sum().cast(pl.Float64) * unit
 
 
 def exact_mean(values: pl.Expr) -> pl.Expr:

@@ -16,7 +16,7 @@ from learnable.filters.posterior.belief import Belief
 from learnable.filters.stopping.budget import BLOCKS
 from learnable.filters.stopping.table import (
     Lattice,
-    Outcome,
+    StoppingOutcome,
     StoppingTable,
     compute_fixed_outcome,
     compute_outcomes,
@@ -26,12 +26,7 @@ from learnable.filters.stopping.table import (
 REFERENCE_GROUP = 32  # what the rule is as good as, at a fraction of its rollouts
 PRECISION_MARGIN, RECALL_MARGIN = 0.003, 0.003  # aimed above the target, since the prior is fitted and not known
 MIN_PRECISION = 0.8  # where hardly any prompt is in the band, most of what a fixed group keeps is not
-FIRST_LOSSES = np.geomspace(1, 20_000, 12)  # of one false keep or drop, in rollouts
-CLOSER = (2.46 ** (np.arange(-2, 3) / 3), 2.46 ** (np.arange(-1, 2) / 7))  # factors, about those that were best
 USUAL_LOSS = 400.0  # of either, where the target is out of reach: about what it takes in common pools
-OUT_OF_REACH, MAX_MISSED = 1e6, 1e-7  # the price of a share of prompts by which an aim is missed; more is not reached
-MIN_SHARE = 1e-6  # less is what the linear programme left over; a real share, however small, is needed
-MAX_TABLE_ESS = 10.0  # of a rollout, that a table tells apart: more costs much time and changes hardly a decision
 
 
 @dataclass(frozen=True)
@@ -69,10 +64,10 @@ class StoppingRule:
         return np.array([table.threshold for table in self.tables])[self.find_tables(uniforms)]
 
     @cached_property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> StoppingOutcome:
         """What the rule leads to on average over its belief."""
         rows = np.array([astuple(table.compute_outcome()) for table in self.tables])
-        return Outcome(*(np.array(self.shares) @ rows).tolist())
+        return StoppingOutcome(*(np.array(self.shares) @ rows).tolist())
 
 
 def match_fixed(
@@ -88,8 +83,8 @@ def match_fixed(
 ) -> StoppingRule:
     """Return the cheapest rule that under `belief` matches the precision and the recall of a fixed group.
 
-    A fixed group is judged by its mean alone, each rollout with the effective size `ess_per_rollout`, at most
-    `MAX_TABLE_ESS`. `precision`, where given, is aimed at instead of the fixed group's, which counts as `MIN_PRECISION`
+    A fixed group is judged by its mean alone, each rollout with the effective size `ess_per_rollout`, at most 10.
+    `precision`, where given, is aimed at instead of the fixed group's, which counts as `MIN_PRECISION`
     at least. With `any_recall` the cheapest rule is that of the fewest rollouts for each kept prompt in the band, for
     whoever wants a number of prompts and has a pool to choose from. Where no rule within `max_group` is that good, each
     error is priced at `USUAL_LOSS`.
@@ -132,38 +127,41 @@ def match_fixed_together(
     they tell most: a rule that each stratum would match for itself takes more of them. Strata that are `unsampled` cost
     nothing, and all of their prompts in the band are missed, which the others make up for.
     """
-    ess = min(ess_per_rollout, MAX_TABLE_ESS)
+    # A table that tells more apart costs much time and changes hardly a decision.
+    ess = min(ess_per_rollout, 10.0)
     fixed = mix_outcomes([compute_fixed_outcome(each, band, round(reference_group * ess)) for each in beliefs], weights)
     aim = min((max(fixed.precision, MIN_PRECISION) if precision is None else precision) + PRECISION_MARGIN, 1.0)
     recall = None if any_recall else min(fixed.recall + RECALL_MARGIN, 1.0)
     lattices = [Lattice(each, band, max_group, blocks, ess) for each in beliefs]
 
-    def try_losses(losses: Values) -> list[Outcome]:
+    def try_losses(losses: Values) -> list[StoppingOutcome]:
         found = [compute_outcomes(lattice, solve_lattice(lattice, losses)) for lattice in lattices]
         for number in np.flatnonzero(np.array(unsampled, bool)):
-            found[number] = [Outcome(0.0, 0.0, 0.0, each.in_band) for each in found[number]]
+            found[number] = [StoppingOutcome(0.0, 0.0, 0.0, each.in_band) for each in found[number]]
         return [mix_outcomes(outcomes, weights) for outcomes in zip(*found, strict=True)]
 
-    losses = np.stack(np.meshgrid(FIRST_LOSSES, FIRST_LOSSES), axis=-1).reshape(-1, 2)
+    first = np.geomspace(1, 20_000, 12)  # of one false keep or drop, in rollouts
+    losses = np.stack(np.meshgrid(first, first), axis=-1).reshape(-1, 2)
     outcomes = try_losses(losses)
     shares, missed = _find_shares(outcomes, aim, recall)
-    for factors in CLOSER:
+    # Factors about the losses that were best.
+    for factors in (2.46 ** (np.arange(-2, 3) / 3), 2.46 ** (np.arange(-1, 2) / 7)):
         around = np.stack(np.meshgrid(factors, factors), axis=-1).reshape(-1, 2)
         near = (losses[list(shares)][:, None] * around).reshape(-1, 2)
         losses = np.concatenate([losses, near])
         outcomes += try_losses(near)
         shares, missed = _find_shares(outcomes, aim, recall)
     chosen = [(*losses[x], share) for x, share in shares.items()]
-    if not chosen or missed > MAX_MISSED:
+    if not chosen or missed > 1e-7:  # a share of the prompts: less is rounding
         chosen = [(USUAL_LOSS, USUAL_LOSS, 1.0)]
     solvers = [partial(StoppingTable.solve, each, band, max_group, blocks, ess_per_rollout=ess) for each in beliefs]
     return [_make_rule(chosen, solve) for solve in solvers]
 
 
-def mix_outcomes(outcomes: Sequence[Outcome], weights: Sequence[float]) -> Outcome:
+def mix_outcomes(outcomes: Sequence[StoppingOutcome], weights: Sequence[float]) -> StoppingOutcome:
     """Return the outcome over several strata, of these shares of the prompts."""
     rows = [(o.rollouts, o.kept, o.kept_in_band, o.in_band) for o in outcomes]
-    return Outcome(*(sum(w * row[x] for w, row in zip(weights, rows, strict=True)) for x in range(4)))
+    return StoppingOutcome(*(sum(w * row[x] for w, row in zip(weights, rows, strict=True)) for x in range(4)))
 
 
 def _make_rule(
@@ -173,7 +171,9 @@ def _make_rule(
     return StoppingRule(tuple(solve(keep, drop) for keep, drop, _ in chosen), tuple(share for *_, share in chosen))
 
 
-def _find_shares(outcomes: Sequence[Outcome], precision: float, recall: float | None) -> tuple[dict[int, float], float]:
+def _find_shares(
+    outcomes: Sequence[StoppingOutcome], precision: float, recall: float | None
+) -> tuple[dict[int, float], float]:
     """Return the tables to follow, as places in `outcomes`, with the share of prompts for each, and what the aims miss.
 
     That is a share of the prompts, 0 where the aims are reached.
@@ -186,7 +186,7 @@ def _find_shares(outcomes: Sequence[Outcome], precision: float, recall: float | 
         missing, whole = [*missing, recall * outcomes[0].in_band - right], np.ones(len(outcomes))
     aims = len(missing)
     found = linprog(
-        np.concatenate([rollouts, np.full(aims, OUT_OF_REACH)]),
+        np.concatenate([rollouts, np.full(aims, 1e6)]),  # the price of a share of prompts by which an aim is missed
         A_ub=np.concatenate([missing, -np.eye(aims)], axis=1),
         b_ub=np.zeros(aims),
         A_eq=[np.concatenate([whole, np.zeros(aims)])],
@@ -195,6 +195,7 @@ def _find_shares(outcomes: Sequence[Outcome], precision: float, recall: float | 
     if not found.success or found.x is None:
         return {}, 1.0
     shares = found.x[:-aims] / found.x[:-aims].sum()
-    real = {int(place): float(shares[place]) for place in np.flatnonzero(shares >= MIN_SHARE)}
+    # Less is what the linear programme left over; a real share, however small, is needed.
+    real = {int(place): float(shares[place]) for place in np.flatnonzero(shares >= 1e-6)}
     total = sum(real.values())
     return {place: share / total for place, share in real.items()}, float(found.x[-aims:].sum())

@@ -7,14 +7,12 @@ from dataclasses import astuple, dataclass
 import numpy as np
 
 from learnable.filters.arrays import Flags, Indices, Values
-from learnable.filters.posterior.certificate import assess
+from learnable.filters.posterior.certificate import COVERAGE, assess
 from learnable.filters.stopping.operating_point import StoppingRule
 from learnable.filters.stopping.schedule import MIN_YIELD, Schedule
 from learnable.filters.stopping.table import CONTINUE, list_block_ends
 
 SIMULATIONS = 2000
-COVERAGE = 0.9
-MIN_RATE = 1e-6  # of a simulated yield: how many prompts a smaller one takes is more than can be counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SamplingPlan:
     """What a run comes to in the end, what it has spent already among it.
 
     `prompts` are those looked at; `kept` is None where it was not forecast. `tokens` and `tokens_ahead`, those still to
@@ -86,7 +84,7 @@ class _Outlook:
     tokens: Values
 
 
-def plan_ahead(schedule: Schedule, tokens: Values, *, endless: bool = False, seed: int = 0) -> Plan:
+def plan_ahead(schedule: Schedule, tokens: Values, *, endless: bool = False, seed: int = 0) -> SamplingPlan:
     """Forecast the rest of a schedule that has judged its pilot: up to its goal, or through its pool without one.
 
     A Bayesian bootstrap (Rubin, 1981, "The Bayesian bootstrap"): every simulation weighs the prompts of each family
@@ -113,12 +111,12 @@ def plan_ahead(schedule: Schedule, tokens: Values, *, endless: bool = False, see
     return _add_up(schedule, looked, outlook, simulated, np.inf if endless else float(left.sum()), rng)
 
 
-def plan_fixed(prompts: int, group_size: int, stored: int, tokens: float | None) -> Plan:
+def plan_fixed(prompts: int, group_size: int, stored: int, tokens: float | None) -> SamplingPlan:
     """Plan groups of one size: known but for `tokens`, those of one rollout; `stored` rollouts are there already."""
     exactly, rollouts = Estimate.exactly, prompts * group_size
     whole = None if tokens is None else exactly(rollouts * tokens)
     ahead = None if tokens is None else exactly((rollouts - stored) * tokens)
-    return Plan(None, 1.0, exactly(prompts), None, exactly(rollouts), whole, ahead, stored)
+    return SamplingPlan(None, 1.0, exactly(prompts), None, exactly(rollouts), whole, ahead, stored)
 
 
 def _forecast(schedule: Schedule, looked: Indices, tokens: Values) -> _Outlook:
@@ -184,19 +182,20 @@ def _draw_family(outlook: _Outlook, mine: Values, rng: np.random.Generator) -> V
 
 def _add_up(
     schedule: Schedule, looked: Indices, outlook: _Outlook, new: Values, left: float, rng: np.random.Generator
-) -> Plan:
+) -> SamplingPlan:
     """Draw how many of the `left` prompts like `new` ones are looked at, and what they come to with those that were."""
     rate, each_new, squares, new_tokens = new
     kept = (rng.random((SIMULATIONS, len(looked))) < outlook.keep).sum(axis=1)
     begun = _draw_begun(schedule, outlook, kept, rng)
-    prompts, kept, reached = _draw_search(schedule.budget.want, kept, np.maximum(rate, MIN_RATE), left, rng)
+    # How many prompts a smaller yield takes is more than can be counted.
+    prompts, kept, reached = _draw_search(schedule.budget.want, kept, np.maximum(rate, 1e-6), left, rng)
     variance = np.maximum(squares - each_new**2, 0) * np.where(np.isfinite(prompts), prompts, 0)
     ahead = np.maximum(prompts * each_new + np.sqrt(variance) * rng.standard_normal(SIMULATIONS), 0)
     each = np.average(outlook.tokens, weights=outlook.further + 1e-9)
     tokens = begun * each + ahead * new_tokens / each_new
     requested = schedule.requested[looked]
     seen = bool(outlook.tokens.any())
-    return Plan(
+    return SamplingPlan(
         want=schedule.budget.want,
         chance=float(reached.mean()),
         prompts=Estimate.of(len(looked) + prompts),

@@ -12,14 +12,14 @@ from learnable.data.band import Band
 from learnable.filters.arrays import Flags, Indices, Values
 from learnable.filters.posterior.belief import Belief
 from learnable.filters.posterior.certificate import (
-    PROMPTS_AT_ONCE,
+    CERTIFIED_AT_ONCE,
     FamilyPrior,
     Pools,
     assess,
     fit_family_prior,
     fit_pools,
 )
-from learnable.filters.posterior.value_model import SAME, Rewards
+from learnable.filters.posterior.value_model import SAME_VALUE, Rewards
 from learnable.filters.prediction.strata import Predictor
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import StoppingRule, match_fixed
@@ -28,13 +28,11 @@ from learnable.filters.stopping.table import CONTINUE, KEEP, list_block_ends
 
 ROUND_ROLLOUTS = 4096  # in one call of the engine: enough that it is seldom idle between two
 MIN_YIELD = 1 / 128  # of new prompts: below it a goal is given up
-ENOUGH_TO_GIVE_UP = 384  # groups that must tell of that: 3 in 384 is 1 in 128 (rule of three, 95 % confidence)
-MAY_VARY = 0.1  # chance of varying enough, below which a group does not wait to be told
-REFIT = 2  # beliefs are fitted anew when this many times more rollouts tell of a family
+ENOUGH_GROUPS_TO_STOP = 384  # groups that must tell of that: 3 in 384 is 1 in 128 (rule of three, 95 % confidence)
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class SamplingRound:
     """Rollouts to request in one call: for prompt `prompts[i]` those from `first[i]` up to, without it, `end[i]`."""
 
     prompts: Indices
@@ -56,7 +54,7 @@ class Schedule:
     So a run that finds its rollouts in the ledger takes the same way again. `rewards` holds one row a prompt and one
     column a rollout index, NaN where there is no honest reward (yet); whoever runs the schedule fills it in. It is the
     one thing that grows with the rollouts a prompt may get, by eight bytes each; what follows from it is computed for
-    `PROMPTS_AT_ONCE` at a time.
+    `CERTIFIED_AT_ONCE` at a time.
 
     `opening` counts the rollouts of each prompt's first request, before any of its rewards were known. How many it gets
     after them depends on their rewards; these do not, so they are a fair sample of what the prompt does.
@@ -98,7 +96,7 @@ class Schedule:
         self._solved: tuple[Belief, StoppingRule] | None = None  # the last rule, and what was believed
         self._next_new = 0  # of prompts from here on nothing was requested yet, the pilot aside
 
-    def request_pilot(self) -> Round:
+    def request_pilot(self) -> SamplingRound:
         """Request the first round: the first prompts of every family, or all at once where groups are fixed."""
         if self.budget.sampling == "fixed":
             return self._request(np.arange(len(self.uniforms)), np.full(len(self.uniforms), self.group_size))
@@ -110,13 +108,14 @@ class Schedule:
         self.in_pilot[prompts] = True
         return self._request(prompts, np.full(len(prompts), min(self.budget.pilot_rollouts, self.budget.max_group)))
 
-    def request_next_round(self) -> Round:
+    def request_next_round(self) -> SamplingRound:
         """Judge what the last round brought, and request the next one; it is empty when everything has stopped."""
         if self.budget.sampling == "fixed":
             self.stopped[:] = True
             self._refit(1)
             return self._request(np.zeros(0, np.int64), np.zeros(0, np.int64))
-        self._refit(REFIT)
+        # Beliefs are fitted anew when twice as many rollouts tell of a family.
+        self._refit(2)
         self._judge()
         going_on = np.flatnonzero((self.requested > 0) & ~self.stopped)
         if self.goal_reached or not len(going_on):  # so that what is certified rests on every rollout
@@ -201,7 +200,7 @@ class Schedule:
     def gave_up(self) -> bool:
         """Whether the goal is out of reach: so few new prompts are kept that looking on would be a waste."""
         told = int((self.requested > 0).sum())
-        return self.budget.want is not None and told >= ENOUGH_TO_GIVE_UP and self.yield_rate < MIN_YIELD
+        return self.budget.want is not None and told >= ENOUGH_GROUPS_TO_STOP and self.yield_rate < MIN_YIELD
 
     @property
     def expected_rollouts(self) -> int:
@@ -219,7 +218,7 @@ class Schedule:
         With strata, of those that are looked at next.
         """
         if self.strata and len(order := self._order_new()):
-            return float(self._kept_by_cell[self.cell[order[:ENOUGH_TO_GIVE_UP]]].mean())
+            return float(self._kept_by_cell[self.cell[order[:ENOUGH_GROUPS_TO_STOP]]].mean())
         kept = self._kept_by_cell
         return float(np.bincount(self.cell, minlength=len(kept)) @ kept / max(len(self.cell), 1))
 
@@ -249,14 +248,14 @@ class Schedule:
         if missing <= 0:
             return 0 if len(going_on) or self.goal_reached else 1
         if self.yield_rate < MIN_YIELD:
-            return max(ENOUGH_TO_GIVE_UP - int((self.requested > 0).sum()), 0)
+            return max(ENOUGH_GROUPS_TO_STOP - int((self.requested > 0).sum()), 0)
         if self.strata:
             expected_kept = np.cumsum(self._kept_by_cell[self.cell[self._order_new()]])
             return int(np.searchsorted(expected_kept, missing)) + 1
         return int(np.ceil(missing / max(self.yield_rate, 1e-3)))
 
-    def _request(self, prompts: Indices, ends: Indices) -> Round:
-        request = Round(prompts, self.requested[prompts].copy(), ends)
+    def _request(self, prompts: Indices, ends: Indices) -> SamplingRound:
+        request = SamplingRound(prompts, self.requested[prompts].copy(), ends)
         self.opening[prompts] = np.where(self.opening[prompts] > 0, self.opening[prompts], ends)
         self.requested[prompts] = ends
         return request
@@ -358,7 +357,8 @@ class Schedule:
         """
         in_band, varying = self._assess(prompts)
         thresholds = self.rules[name].find_thresholds(self.uniforms[prompts])
-        sure, likely = in_band * varying >= thresholds, (in_band >= thresholds) & (varying >= MAY_VARY)
+        # With a smaller chance of varying enough a group does not wait to be told.
+        sure, likely = in_band * varying >= thresholds, (in_band >= thresholds) & (varying >= 0.1)
         return np.where(self._are_unanimous(prompts), sure, likely & ~sure)
 
     def _assess(self, prompts: Indices) -> tuple[Values, Values]:
@@ -366,7 +366,7 @@ class Schedule:
         in_band, varying = np.zeros(len(prompts)), np.zeros(len(prompts))
         for name, mine in self._by_cell(prompts):
             family_prior = self.family_priors.get(name, FamilyPrior())
-            for part in np.array_split(mine, len(mine) // PROMPTS_AT_ONCE + 1):
+            for part in np.array_split(mine, len(mine) // CERTIFIED_AT_ONCE + 1):
                 rows = prompts[part]
                 rewards = self.list_rewards(rows) if family_prior.value_model is not None else None
                 found = assess(family_prior, self.band, *self.measure(rows), rewards)
@@ -376,7 +376,7 @@ class Schedule:
     def _are_unanimous(self, prompts: Indices) -> Flags:
         """Whether the rewards of each prompt are all equal; not of one without any."""
         n, _, variance = self.measure(prompts)
-        return (n > 0) & (variance < SAME**2)
+        return (n > 0) & (variance < SAME_VALUE**2)
 
     def _by_family(self, prompts: Indices) -> list[tuple[str, Indices]]:
         """Return each family's name and which of `prompts` are its own."""
@@ -396,5 +396,5 @@ def _group(numbers: Indices) -> list[tuple[int, Indices]]:
 
 
 def _slices(size: int) -> Iterator[slice]:
-    """Yield slices of `PROMPTS_AT_ONCE`: what is computed for them is row by row, and the same in any of them."""
-    return (slice(first, first + PROMPTS_AT_ONCE) for first in range(0, size, PROMPTS_AT_ONCE))
+    """Yield slices of `CERTIFIED_AT_ONCE`: what is computed for them is row by row, and the same in any of them."""
+    return (slice(first, first + CERTIFIED_AT_ONCE) for first in range(0, size, CERTIFIED_AT_ONCE))

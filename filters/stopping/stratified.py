@@ -17,13 +17,8 @@ from learnable.filters.prediction.strata import Prediction, Predictor, fit_strat
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import StoppingRule, match_fixed_together
 
-UNLIKELY = 0.02  # chance to be in the band, up to which an audit alone is sampled of a stratum
-MAX_FOUND = 0.03  # share of the audited prompts in the band, above which a stratum is sampled as usual
-AUDIT_SHARE, MIN_AUDIT = 0.05, 20  # of a stratum's prompts
-RANDOM_SHARE = 0.1  # of the prompts that are looked at next, where promising ones come first
 
-
-class Sampled(Protocol):
+class StratifiedSchedule(Protocol):
     """What strata need of the `Schedule` that they are a part of."""
 
     band: Band
@@ -84,7 +79,7 @@ class PredictedStrata:
         self.cells = np.array([cells.index(name) for name in names])
         return self.cells
 
-    def fit(self, schedule: Sampled, family: str, prompts: Indices, measured: Values, *, anew: bool) -> None:
+    def fit(self, schedule: StratifiedSchedule, family: str, prompts: Indices, measured: Values, *, anew: bool) -> None:
         """Fit the beliefs of the strata, and, if they are new, solve their rules together."""
         prior, places = schedule.family_priors[family], np.searchsorted(self.rows, prompts)
         strata, count = self.prediction.strata, len(self.cells)
@@ -99,7 +94,7 @@ class PredictedStrata:
         if anew:
             self._solve(schedule, family, shares)
 
-    def _solve(self, schedule: Sampled, family: str, shares: Values) -> None:
+    def _solve(self, schedule: StratifiedSchedule, family: str, shares: Values) -> None:
         prior, budget = schedule.family_priors[family], schedule.budget
         unlikely = self.find_unlikely(schedule.band) & (budget.want is None)
 
@@ -124,9 +119,10 @@ class PredictedStrata:
     def find_unlikely(self, band: Band) -> Flags:
         """Say which strata are all but certainly outside the band; none of graded rewards, whose values matter too."""
         chances = np.array([float(fitted.belief.in_band(band.with_min_std)) for fitted in self.beliefs])
-        return (chances <= UNLIKELY) & (not self.graded)
+        # Up to this chance to be in the band an audit alone is sampled of a stratum.
+        return (chances <= 0.02) & (not self.graded)
 
-    def find_waiting(self, schedule: Sampled) -> Indices:
+    def find_waiting(self, schedule: StratifiedSchedule) -> Indices:
         """Return the unsampled prompts of unlikely strata but for the rest of their audits.
 
         None of a stratum whose audit is over and found more prompts in the band than an unlikely one has.
@@ -136,20 +132,21 @@ class PredictedStrata:
             mine = self.rows[self.prediction.strata == number]
             new, audited = mine[schedule.requested[mine] == 0], self.find_audited(schedule, mine)
             left = max(count_audit(len(mine)) - len(audited), 0)
-            if not left and schedule.stopped[audited].all() and self.count_found(schedule, audited) > MAX_FOUND:
+            # With a larger share of the audited prompts in the band a stratum is sampled as usual.
+            if not left and schedule.stopped[audited].all() and self.count_found(schedule, audited) > 0.03:
                 continue
             waiting.append(new[left:])
         return np.concatenate(waiting)
 
-    def find_audited(self, schedule: Sampled, mine: Indices) -> Indices:
+    def find_audited(self, schedule: StratifiedSchedule, mine: Indices) -> Indices:
         """Return the prompts of a stratum that were sampled since the pilot, of which the first prediction is made."""
         return mine[(schedule.requested[mine] > 0) & ~schedule.in_pilot[mine]]
 
-    def count_found(self, schedule: Sampled, audited: Indices) -> float:
+    def count_found(self, schedule: StratifiedSchedule, audited: Indices) -> float:
         """Return the share of audited prompts in the band, half a prompt added, by their certificates."""
         return float((schedule.assess_chances(audited).sum() + 0.5) / (len(audited) + 1))
 
-    def describe(self, schedule: Sampled) -> PredictionRecord:
+    def describe(self, schedule: StratifiedSchedule) -> PredictionRecord:
         """Return what a manifest says of the prediction, at the end of a run."""
         found, requested, rejected = self.prediction, schedule.requested[self.rows], schedule.rejected[self.rows]
         ends, strata = [0.0, *found.ends.tolist(), 1.0], found.strata
@@ -187,7 +184,7 @@ class PredictedStrata:
         )
 
 
-def describe_prompts(schedule: Sampled) -> tuple[list[str], list[float | None]]:
+def describe_prompts(schedule: StratifiedSchedule) -> tuple[list[str], list[float | None]]:
     """Return the stratum of each prompt of a pool, or its family, as priors are named, and its predicted rate."""
     strata = [schedule.cells[cell] for cell in schedule.cell]
     rates: list[float | None] = [None] * len(schedule.requested)
@@ -199,7 +196,7 @@ def describe_prompts(schedule: Sampled) -> tuple[list[str], list[float | None]]:
 
 def count_audit(prompts: int) -> int:
     """Return how many prompts of a stratum of so many are audited."""
-    return max(MIN_AUDIT, round(AUDIT_SHARE * prompts))
+    return max(20, round(0.05 * prompts))
 
 
 def count_groups(family_prior: FamilyPrior, measured: Values) -> Counts:
@@ -221,7 +218,8 @@ def merge_orders(prompts: Indices, families: Indices, worth: Values) -> Indices:
     for family in np.unique(families):
         mine = np.flatnonzero(families == family)
         places = np.arange(len(mine))
-        at_random = places % round(1 / RANDOM_SHARE) == 0
+        # One in ten of the prompts that are looked at next is drawn at random, where promising ones come first.
+        at_random = places % 10 == 0
         best = np.argsort(-worth[mine][~at_random], kind="stable")
         chosen, others = mine[at_random], mine[~at_random][best]
         for rows in (chosen, others):

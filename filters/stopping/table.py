@@ -18,7 +18,7 @@ CONTINUE, KEEP, DROP = range(3)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StoppingOutcome:
     """What a table leads to on average over its prior: chances and rollouts per prompt."""
 
     rollouts: float
@@ -138,7 +138,7 @@ class StoppingTable:
         keeps, _, further = np.concatenate(found, axis=2)[:, 0, self._states(n, s)]
         return keeps, further
 
-    def compute_outcome(self) -> Outcome:
+    def compute_outcome(self) -> StoppingOutcome:
         """Return precision, recall and price of this table on average over its belief, exactly."""
         [outcome] = compute_outcomes(self.lattice, [actions[None] for actions in self.actions])
         return outcome
@@ -175,20 +175,20 @@ def solve_lattice(lattice: Lattice, losses: Values) -> list[Actions]:
     return actions
 
 
-def compute_outcomes(lattice: Lattice, actions: Sequence[Actions]) -> list[Outcome]:
+def compute_outcomes(lattice: Lattice, actions: Sequence[Actions]) -> list[StoppingOutcome]:
     """Return what each of many tables leads to, on average over the belief."""
     kept, kept_in_band, rollouts = lattice.forecast(actions)[0][:, :, 0].tolist()
     inside = float(lattice.in_band[0][0])
-    return [Outcome(r, k, b, inside) for r, k, b in zip(rollouts, kept, kept_in_band, strict=True)]
+    return [StoppingOutcome(r, k, b, inside) for r, k, b in zip(rollouts, kept, kept_in_band, strict=True)]
 
 
-def compute_fixed_outcome(belief: Belief, band: Band, group_size: int) -> Outcome:
+def compute_fixed_outcome(belief: Belief, band: Band, group_size: int) -> StoppingOutcome:
     """Return what keeping prompts whose mean of `group_size` 0/1 rewards lies in the band leads to, over a belief."""
     lattice = Lattice(belief, band, group_size, (group_size,))
     chance, means = lattice.chances[-1], np.arange(group_size + 1) / group_size
     keep = (means >= band.low - 1e-9) & (means <= band.high + 1e-9)
     inside = chance * lattice.in_band[-1]
-    return Outcome(float(group_size), float(chance[keep].sum()), float(inside[keep].sum()), float(inside.sum()))
+    return StoppingOutcome(float(group_size), float(chance[keep].sum()), float(inside[keep].sum()), float(inside.sum()))
 
 
 def list_block_ends(blocks: Sequence[int], max_group: int) -> list[int]:

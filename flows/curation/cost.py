@@ -9,7 +9,7 @@ from learnable.data.curated.record import to_plain
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
 from learnable.data.storage.speeds import find_speed
-from learnable.filters.stopping.plan import Estimate, Plan
+from learnable.filters.stopping.plan import Estimate, SamplingPlan
 from learnable.filters.stopping.schedule import MIN_YIELD
 from learnable.flows.curation.chat import render_first
 from learnable.flows.curation.goal import is_endless
@@ -81,7 +81,7 @@ def plan_curation(settings: CurateSettings, gpu_hour_price: float | None = None)
     )
 
 
-def _figures(plan: Plan, per_second: float | None, gpu_hour_price: float | None) -> dict[str, Estimate | None]:
+def _figures(plan: SamplingPlan, per_second: float | None, gpu_hour_price: float | None) -> dict[str, Estimate | None]:
     seconds = plan.tokens_ahead.times(1 / per_second) if plan.tokens_ahead and per_second else None
     figures = {
         "prompts": plan.prompts,
@@ -100,7 +100,7 @@ def _rounded(estimate: Estimate, digits: int) -> Estimate:
     return Estimate(*(None if value is None else round(value, digits or None) for value in ends))
 
 
-def _remarks(plan: Plan, pool: int, per_second: float | None) -> list[str]:
+def _remarks(plan: SamplingPlan, pool: int, per_second: float | None) -> list[str]:
     remarks = []
     if plan.spent_rollouts:
         remarks.append(

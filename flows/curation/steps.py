@@ -25,10 +25,10 @@ from learnable.data.sources.selection import PromptSet, assign_splits, select_pr
 from learnable.data.tables import carried_table, prompts_table
 from learnable.filters.decisions.choosing import choose, expected_within_variance
 from learnable.filters.decisions.decide import REASONS, decide, decide_certified, decide_predicted, trim_to_precision
-from learnable.filters.decisions.evidence import ORDER
+from learnable.filters.decisions.evidence import PROMPT_ORDER
 from learnable.filters.duplicates.clusters import cluster_problems
 from learnable.filters.duplicates.contamination import find_contaminated
-from learnable.filters.duplicates.near_duplicates import NEAR, find_duplicates
+from learnable.filters.duplicates.near_duplicates import NEAR_OVERLAP, find_duplicates
 from learnable.filters.posterior.belief import Belief
 from learnable.filters.posterior.certificate import describe_belief
 from learnable.filters.prediction.features import check_columns
@@ -132,7 +132,7 @@ def _read_ahead(prompts: Iterable[Prompt], location: str) -> Iterator[Prompt]:
 def hold_out(pool: PromptSet, settings: CurateSettings) -> PromptSet:
     """Return the pool with a share of its problems held out; says so where that cannot be, before anything is paid."""
     near = settings.prompts.near_duplicates
-    clusters = cluster_problems(pool.prompts, near=near is None or near > NEAR)
+    clusters = cluster_problems(pool.prompts, near=near is None or near > NEAR_OVERLAP)
     split = pool.with_prompts(assign_splits(pool.prompts, clusters, settings.test_share, settings.seed))
     if pool.prompts and settings.test_share and len(set(clusters)) == 1:
         why = "there is one prompt" if len(clusters) == 1 else f"the {len(clusters):,} prompts are one problem"
@@ -143,7 +143,9 @@ def hold_out(pool: PromptSet, settings: CurateSettings) -> PromptSet:
     return split
 
 
-def screen(prompts: Sequence[Prompt], decontaminate: Sequence[str] = (), near: float | None = NEAR) -> pl.DataFrame:
+def screen(
+    prompts: Sequence[Prompt], decontaminate: Sequence[str] = (), near: float | None = NEAR_OVERLAP
+) -> pl.DataFrame:
     """Find the prompts to be dropped, and tell `progress()` how many there are.
 
     Args:
@@ -200,7 +202,7 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
     """
     # One table for all of them, so that a column of text or of chats has one type even where none was dropped. They
     # are put in order here: of a large pool, sorting the table would take the memory for a second one.
-    everybody = sorted([*prompts.prompts, *prompts.dropped_prompts], key=attrgetter(*ORDER))
+    everybody = sorted([*prompts.prompts, *prompts.dropped_prompts], key=attrgetter(*PROMPT_ORDER))
     everyone = pl.DataFrame(prompts_table(everybody)).lazy()
     # A skipped prompt has no rollouts and stays in the table as not_scored.
     certified = (
@@ -215,7 +217,7 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
         parts.append(_list_unsampled(run.settings, everyone, collected))
     decided = pl.concat(parts, how="diagonal")
     if len(parts) > 2 or prompts.dropped_prompts:
-        decided = decided.with_columns(pl.col("rollouts", "tokens").fill_null(0)).sort(ORDER)
+        decided = decided.with_columns(pl.col("rollouts", "tokens").fill_null(0)).sort(PROMPT_ORDER)
     carried = pl.LazyFrame(carried_table(everybody))
     return decided.join(carried, on="prompt_id", how="left", maintain_order="left").collect()
 

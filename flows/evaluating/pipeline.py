@@ -11,7 +11,7 @@ from pathlib import Path
 from learnable.data.curated.curated_set import CuratedSet, open_curated
 from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
-from learnable.data.records import SIMULATED, Sampling
+from learnable.data.records import SIMULATED_VERIFIER, Sampling
 from learnable.flows.engines import policy_for
 from learnable.flows.evaluating.completions import Measured, fix_budget, measure_policy
 from learnable.flows.evaluating.report import EvalReport, OtherPolicy, read_eval_report
@@ -55,8 +55,8 @@ def make_run_settings(settings: EvalSettings, curated: CuratedSet) -> CurateSett
     Raises `LearnableError` where a simulation would answer real prompts, or a model simulated ones.
     """
     manifest = curated.manifest
-    is_simulated = manifest.engine == SIMULATED
-    if (settings.engine.name == SIMULATED) != is_simulated:
+    is_simulated = manifest.engine == SIMULATED_VERIFIER
+    if (settings.engine.name == SIMULATED_VERIFIER) != is_simulated:
         raise LearnableError(
             f"curated set {str(curated.path)!r} was made by engine {manifest.engine or 'unknown'!r}, and --engine "
             f"{settings.engine.name} cannot answer its prompts: {'add' if is_simulated else 'leave out'} "
@@ -65,7 +65,7 @@ def make_run_settings(settings: EvalSettings, curated: CuratedSet) -> CurateSett
     named = settings.policy or ((manifest.policy.name or None) if settings.engine.loads_policies else None)
     return fix_budget(
         CurateSettings(
-            prompts=PromptSettings(families=(SIMULATED,) if is_simulated else ()),
+            prompts=PromptSettings(families=(SIMULATED_VERIFIER,) if is_simulated else ()),
             policy=named,
             engine=settings.engine,
             sampling=settings.sampling_from(Sampling() if manifest.find_absent(("sampling",)) else manifest.sampling),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from learnable.data.curated.curated_set import POOL, open_curated
+from learnable.data.curated.curated_set import POOL_PART, open_curated
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.ledger.ledger import Draw
 from learnable.data.policies import find_policy
@@ -181,7 +181,7 @@ def measure_gain(curated: str, group_size: int) -> float:
     That is 1 where text and columns foretell nothing, and where the pool has hardly any to draw.
     """
     found = open_curated(curated)
-    rates = make_rates(make_dataset(found, found.read(POOL)), None, predicts=True)
+    rates = make_rates(make_dataset(found, found.read(POOL_PART)), None, predicts=True)
     if not isinstance(rates, PredictedRates) or not rates.foretells:
         return 1.0
     usable = rates.expect_usable(group_size)

@@ -15,7 +15,7 @@ from learnable.data.records import JsonObject, Prompt
 from learnable.data.schemas import OUR_COLUMNS
 from learnable.data.tables import prompt_from_row
 from learnable.filters.decisions.presets import Preset
-from learnable.filters.posterior.certificate import COLUMNS
+from learnable.filters.posterior.certificate import CERTIFICATE_COLUMNS
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
 from learnable.verifiers.registry import check_trusted, trust_verifiers
@@ -63,7 +63,7 @@ def open_pool(settings: RefreshSettings) -> CuratedPool:
     missing = curated.manifest.find_absent(NEEDED_KEYS)
     tables = [pl.DataFrame(curated.read(part)) for part in POOL_PARTS if curated.shards(part)]
     rows = pl.concat(tables, how="diagonal_relaxed")
-    missing += [name for name in (*COLUMNS, "decision", "triage", "problem_id") if name not in rows.columns]
+    missing += [name for name in (*CERTIFICATE_COLUMNS, "decision", "triage", "problem_id") if name not in rows.columns]
     if missing:
         raise LearnableError(
             f"curated set {str(curated.path)!r} has no {', '.join(missing[:3])}: its prompts are not certified; "

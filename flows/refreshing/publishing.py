@@ -28,7 +28,7 @@ from learnable.data.records import JsonObject
 from learnable.filters.refresh.staleness import Drifts
 from learnable.flows.curation.inspection import Inspection, inspect_pool
 from learnable.flows.curation.publishing import (
-    DECISION,
+    KEPT,
     describe_family_lengths,
     describe_lengths,
     describe_rows,
@@ -41,7 +41,6 @@ from learnable.flows.refreshing.pool import CuratedPool
 from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected
 
-KEPT = DECISION == "keep"
 WAS_KEPT, IS_KEPT = pl.col("was"), pl.col("is")
 SIDES = (
     pl.len().alias("prompts"),

@@ -21,9 +21,9 @@ from learnable.filters.posterior.belief import Belief
 from learnable.filters.posterior.certificate import FamilyPrior
 from learnable.filters.prediction.features import PromptFeatures
 from learnable.filters.prediction.other_rates import OtherRates
-from learnable.filters.prediction.strata import MIN_GROUPS, TextPredictor
-from learnable.filters.stopping.plan import Plan, plan_ahead, plan_fixed
-from learnable.filters.stopping.schedule import Round, Schedule, hash_to_uniforms
+from learnable.filters.prediction.strata import MIN_GROUPS_TO_PREDICT, TextPredictor
+from learnable.filters.stopping.plan import SamplingPlan, plan_ahead, plan_fixed
+from learnable.filters.stopping.schedule import SamplingRound, Schedule, hash_to_uniforms
 from learnable.filters.stopping.stratified import describe_prompts
 from learnable.flows.engines import engine_for
 from learnable.flows.run import Run
@@ -102,7 +102,7 @@ def open_sampling(run: Run, prompts: PromptSet, *, endless: bool = False) -> Ite
 def _find_predictor(run: Run, pool: Sequence[Prompt]) -> TextPredictor | None:
     """Return what predicts pass rates from prompts and what other policies made of them; None where nothing is."""
     settings = run.settings
-    if settings.predict == "off" or settings.budget.sampling == "fixed" or len(pool) < MIN_GROUPS:
+    if settings.predict == "off" or settings.budget.sampling == "fixed" or len(pool) < MIN_GROUPS_TO_PREDICT:
         return None
     counts = find_counts(run.store.ledger, run.draw, pool)
     others = OtherRates.of(counts, [prompt.prompt_id for prompt in pool])
@@ -186,7 +186,7 @@ class AdaptiveSampling:
         """How many rollouts the engine made."""
         return self._loop.done
 
-    def plan(self) -> Plan:
+    def plan(self) -> SamplingPlan:
         """Sample the pilot, follow the schedule on as far as the ledger reaches, and forecast the rest.
 
         Groups of one size need no pilot: nothing is sampled then.
@@ -207,7 +207,7 @@ class AdaptiveSampling:
             pass
         return self._plan_before(round_)
 
-    def find_missing(self, round_: Round) -> list[MissingRollouts]:
+    def find_missing(self, round_: SamplingRound) -> list[MissingRollouts]:
         """Return the rollouts of a round that the ledger lacks, once for the prompts that share a question."""
         ranges = list(zip(round_.prompts.tolist(), round_.first.tolist(), round_.end.tolist(), strict=True))
         asking: dict[str, list[int]] = {}
@@ -264,7 +264,7 @@ class AdaptiveSampling:
         """Give stopped groups more rollouts: up to, without it, index `ends`."""
         ends = np.minimum(ends, self.schedule.rewards.shape[1])
         more = ends > self.schedule.requested[rows]
-        round_ = Round(rows[more], self.schedule.requested[rows[more]].copy(), ends[more])
+        round_ = SamplingRound(rows[more], self.schedule.requested[rows[more]].copy(), ends[more])
         self.generate(self.find_missing(round_))
         self.schedule.requested[round_.prompts] = round_.end
 
@@ -343,7 +343,7 @@ class AdaptiveSampling:
                 "flight were dropped; the same command goes on from there"
             ) from interrupt
 
-    def _plan_before(self, round_: Round) -> Plan:
+    def _plan_before(self, round_: SamplingRound) -> SamplingPlan:
         """Forecast what lies ahead, before the rollouts of this round are there."""
         schedule = self.schedule
         sums, counts = self.table.tokens

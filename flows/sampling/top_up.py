@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from learnable.data.curated.curated_set import ASIDE, CuratedSet, find_versions, open_curated
+from learnable.data.curated.curated_set import UNKEPT_PARTS, CuratedSet, find_versions, open_curated
 from learnable.data.progress import progress
 from learnable.data.records import content_id, weights_id
 from learnable.data.store import Store
@@ -12,7 +12,7 @@ from learnable.filters.arrays import Indices
 from learnable.flows.sampling.sampler import AdaptiveSampling
 from learnable.flows.settings import CurateSettings
 
-DECIDED = ("train", "test", *ASIDE)  # the parts of a set that have every prompt once
+DECIDED = ("train", "test", *UNKEPT_PARTS)  # the parts of a set that have every prompt once
 CLEAR = ("too_easy", "too_hard", "low_std", "zero_std")  # decisions that a retest may overturn
 
 

@@ -11,7 +11,7 @@ from upath import UPath
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling
 from learnable.data.settings import Setting, check_settings
-from learnable.data.storage.places import Place, find_place
+from learnable.data.storage.places import PathOrUrl, find_place
 from learnable.flows.settings.curation import (
     OUTPUT,
     POLICY,
@@ -100,7 +100,7 @@ def find_set_store(version: UPath) -> str | None:
     return str(sets.parent) if sets.name == "curated" else None
 
 
-def name_store(root: Place, seed: int) -> str:
+def name_store(root: PathOrUrl, seed: int) -> str:
     """Return the store of the evaluations with a seed, in the store at `root` or in another folder."""
     return str(find_place(root) / "evaluations" / f"seed-{seed}")
 

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any
 
-from learnable.data.dialogue.thinking import NONE, USUAL, ThinkTags, find_tags
+from learnable.data.dialogue.thinking import NONE, USUAL_TAGS, ThinkTags, find_tags
 from learnable.data.records import FinishReason, JsonObject, Rollout, Sampling, message_list
 from learnable.rollouts.protocol import Answer, GroupRequest, Refusal, with_thought
 from learnable.rollouts.server.failures import ServerFailedError, read_words, shorten
@@ -109,7 +109,7 @@ def make_answer(
     rollouts = [
         request.rollout(
             index,
-            _write_whole(choice, tags or USUAL),
+            _write_whole(choice, tags or USUAL_TAGS),
             FINISH_REASONS[choice.finish_reason],
             choice.num_tokens,
             policy_id=policy_id,
@@ -132,7 +132,7 @@ def _write_whole(choice: Choice, tags: ThinkTags) -> str:
 def _tell_apart(rollout: Rollout, choice: Choice, tags: ThinkTags | None, sampling: Sampling) -> Rollout:
     """Return the rollout with its thought apart. Its tokens are its share of the letters: a server counts the whole."""
     if choice.reasoning and sampling.think_tags != NONE:
-        tags = tags or USUAL
+        tags = tags or USUAL_TAGS
     letters = max(len(rollout.completion), 1)
     count = partial(_share, tokens=rollout.num_tokens, letters=letters)
     return with_thought(rollout, tags, count, is_open=False)

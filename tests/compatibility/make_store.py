@@ -2,9 +2,9 @@
 
     python -m tests.compatibility.make_store tests/compatibility/format-1.tar.gz
 
-Run it once for each new number of `learnable.data.storage.format.FORMAT`: the store of a released format is never made
-again. It is a curation of 16 questions by a policy that answers each with a chance of its own, and no model. Folders in
-the manifest are written as `FOLDER`.
+Run it once for each new number of `learnable.data.storage.format.STORE_FORMAT`: the store of a released format is
+never made again. It is a curation of 16 questions by a policy that answers each with a chance of its own, and no model.
+Folders in the manifest are written as `FOLDER`.
 """
 
 from __future__ import annotations

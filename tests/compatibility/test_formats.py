@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from learnable.cli.app import app
-from learnable.data.curated.curated_set import PARTS, open_curated
-from learnable.data.storage.format import FORMAT
+from learnable.data.curated.curated_set import SET_PARTS, open_curated
+from learnable.data.storage.format import STORE_FORMAT
 from learnable.flows.engines import use_engine
 from learnable.flows.refreshing.pipeline import run_refresh
 from learnable.flows.refreshing.pool import open_pool
@@ -60,7 +60,7 @@ def list_files(folder: Path) -> dict[str, bytes]:
 
 
 def test_there_is_a_store_of_every_format() -> None:
-    assert [path.name for path in ARCHIVES] == [f"format-{number}.tar.gz" for number in range(1, FORMAT + 1)]
+    assert [path.name for path in ARCHIVES] == [f"format-{number}.tar.gz" for number in range(1, STORE_FORMAT + 1)]
 
 
 @pytest.mark.usefixtures("folder")
@@ -110,14 +110,14 @@ def test_a_set_is_refreshed_once(folder: Path) -> None:
 
 
 def test_what_is_written_now_has_the_keys_and_columns_of_its_format(tmp_path: Path) -> None:
-    """Another key or column needs another `FORMAT`, and a store of it here."""
+    """Another key or column needs another `STORE_FORMAT`, and a store of it here."""
     with tarfile.open(ARCHIVES[-1]) as tar:
         tar.extractall(tmp_path / "then", filter="data")
     (tmp_path / "now").mkdir()
     make_store(tmp_path / "now")
     now, then = (tmp_path / name for name in ("now", "then"))
     check_same_keys(*(json.loads((root / SET / "manifest.json").read_text()) for root in (now, then)))
-    places = [*(f"{SET}/{part}-" for part in PARTS), "store/rollouts", "store/scores", "store/groups"]
+    places = [*(f"{SET}/{part}-" for part in SET_PARTS), "store/rollouts", "store/scores", "store/groups"]
     for place in places:
         schemas = [
             pq.read_schema(path).remove_metadata()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from learnable.filters.arrays import Values
-from learnable.filters.posterior.belief import EDGES, RATES, Belief
+from learnable.filters.posterior.belief import RATE_EDGES, RATE_GRID, Belief
 
 Rewards = Callable[[np.random.Generator, Values, int], Values]
 
@@ -121,12 +121,12 @@ def statistics(rewards: Values) -> tuple[Values, Values, Values]:
 
 def below(belief: Belief, x: float) -> Values:
     """The chance of each prompt that its mean reward is at most `x`."""
-    share = np.clip((x - EDGES[:-1]) / np.diff(EDGES), 0, 1)
+    share = np.clip((x - RATE_EDGES[:-1]) / np.diff(RATE_EDGES), 0, 1)
     chance: Values = belief.weights @ np.concatenate([[float(x >= 0)], share, [float(x >= 1)]])
     return chance
 
 
 def expected_means(belief: Belief) -> Values:
     """The mean reward that is expected of each prompt."""
-    expected: Values = belief.weights @ RATES
+    expected: Values = belief.weights @ RATE_GRID
     return expected

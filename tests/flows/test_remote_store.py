@@ -27,7 +27,7 @@ TEXTS = [f"question {number}" for number in range(8)]
 
 @pytest.fixture
 def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
-    monkeypatch.setattr(places, "FIRST_DELAY", 0.001)
+    monkeypatch.setattr(places, "FIRST_PUT_DELAY", 0.001)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with object_store() as store:
         yield store

@@ -26,7 +26,6 @@ JSON_BORDER = {
     "data/sources/rollouts/values.py",
     "filters/posterior/certificate.py",  # parts of manifest.json
     "filters/posterior/variance_model.py",
-    "filters/refresh/drift.py",
     "filters/stopping/budget.py",
     "flows/curation/cost.py",  # `--json`
     "flows/curation/preview.py",

@@ -17,7 +17,7 @@ import pytest
 from learnable.cli.app import app
 from learnable.data.policies import find_policy
 from learnable.data.records import Message, Prompt
-from learnable.data.storage.format import FORMAT
+from learnable.data.storage.format import STORE_FORMAT
 from learnable.data.tables import hash_file, prompts_table
 from tests.support.warm_starts import Starter
 
@@ -106,7 +106,7 @@ def make_curated(tmp_path: Path) -> MakeCurated:
         for part, prompts in parts.items():
             _write_part(folder, part, prompts, shards, columns or {})
         contents: dict[str, Any] = {
-            "format": FORMAT,
+            "format": STORE_FORMAT,
             "sampling": {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "max_tokens": 3},
         }
         if policy is not None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from learnable.data.dialogue.thinking import USUAL
+from learnable.data.dialogue.thinking import USUAL_TAGS
 from learnable.data.records import Score
 from learnable.train import rewards
 from learnable.train.rewards import judge_answers, pass_reward, read_last_turn, remember_mastered, verifier_reward
@@ -149,7 +149,7 @@ def test_a_thought_is_not_judged() -> None:
         judged.extend([*completions, columns])
         return [1.0] * len(completions)
 
-    answers = judge_answers(reward, USUAL)
+    answers = judge_answers(reward, USUAL_TAGS)
     chat = [{"role": "assistant", "content": "<think>8</think>9"}]
     assert answers(prompts=["p"] * 3, completions=["<think>7</think>8", chat, "5"]) == [1.0] * 3
     assert judged == ["8", "9", "5", {"prompts": ["p"] * 3}]

@@ -14,8 +14,8 @@ from scipy.sparse import csr_matrix, vstack
 
 from learnable.data.records import Prompt
 from learnable.data.schemas import OUR_COLUMNS
-from learnable.filters.prediction.features import CHARACTER_PLACES, OWN, WORD_PLACES, PromptFeatures
-from learnable.filters.prediction.strata import PROMPTS_AT_ONCE
+from learnable.filters.posterior.certificate import CERTIFIED_AT_ONCE
+from learnable.filters.prediction.features import CHARACTER_PLACES, OWN_COLUMNS, WORD_PLACES, PromptFeatures
 
 PROMISED = {"certified_reward", "certified_pass_rate"}  # what `train/trainers/prompts.py` adds of certificates
 
@@ -29,9 +29,9 @@ def describe_rows(rows: Any) -> tuple[csr_matrix, ...]:
         return ()
     prompts = list_prompts(rows)
     everything = np.arange(len(prompts))
-    some = np.sort(np.random.default_rng(0).permutation(everything)[:PROMPTS_AT_ONCE])
+    some = np.sort(np.random.default_rng(0).permutation(everything)[:CERTIFIED_AT_ONCE])
     encoder = PromptFeatures(prompts).encode(everything, some)
-    parts = np.array_split(everything, len(prompts) // PROMPTS_AT_ONCE + 1)
+    parts = np.array_split(everything, len(prompts) // CERTIFIED_AT_ONCE + 1)
     whole = csr_matrix(vstack([encoder.transform(part, words=True) for part in parts]))
     figures = csr_matrix(whole[:, : -(WORD_PLACES + CHARACTER_PLACES)])
     return (figures, whole) if figures.shape[1] else (whole,)
@@ -40,7 +40,7 @@ def describe_rows(rows: Any) -> tuple[csr_matrix, ...]:
 def list_prompts(rows: Any) -> list[Prompt]:
     """Return the prompts of a data set with those of its columns that a prediction may read."""
     columns = {name: list(rows[name]) for name in rows.column_names if _may_be_read(rows, name)}
-    form, difficulty = (columns.pop(name, None) for name in OWN)
+    form, difficulty = (columns.pop(name, None) for name in OWN_COLUMNS)
     return [
         Prompt(
             prompt=_read_text(prompt),
@@ -58,7 +58,7 @@ def list_prompts(rows: Any) -> list[Prompt]:
 def _may_be_read(rows: Any, name: str) -> bool:
     """Whether a column is a number or a text of each row that the curation has not found out."""
     is_single = getattr(rows.features[name], "dtype", "") != "" and not hasattr(rows.features[name], "decode_example")
-    return is_single and (name in OWN or name not in OUR_COLUMNS | PROMISED)
+    return is_single and (name in OWN_COLUMNS or name not in OUR_COLUMNS | PROMISED)
 
 
 def _read_text(prompt: str | Sequence[Mapping[str, Any]]) -> str:

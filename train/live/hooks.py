@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 REPLACED = ("_get_train_sampler", "_calculate_rewards", "_log_completion_extra", "_log_metric")
 ROW = "live_row"  # the column that tells which row a completion answers
-CERTIFICATE = {"alpha", "beta", "p_zero", "p_one", "n", "n_eff", "pass_rate"}  # the columns
+LIVE_COLUMNS = {"alpha", "beta", "p_zero", "p_one", "n", "n_eff", "pass_rate"}  # the columns
 Predict = Literal["auto", "off"]
 ARRAYS, NUMBERS = "live_sampler.npz", "live_sampler.json"
 WATCHED = 32  # groups, by which a pool is called dry: of 32 with a chance of .5, fewer than 8 have spread once in 1,000
@@ -289,7 +289,7 @@ def is_dry(checkpoint: Path | None) -> bool:
 
 def has_certificates(rows: Any) -> bool:
     """Whether a data set has the columns of certificates."""
-    return set(rows.column_names) >= CERTIFICATE
+    return set(rows.column_names) >= LIVE_COLUMNS
 
 
 def read_certificates(rows: Any) -> Certificates:

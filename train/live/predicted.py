@@ -19,9 +19,9 @@ from scipy.special import expit, xlogy
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
 from learnable.filters.prediction.regression import (
-    DIGITS,
-    MAX_GROUPS,
+    MAX_REGRESSION_GROUPS,
     MAX_WEIGHT,
+    RATE_DIGITS,
     deal_folds,
     fit_logistic,
     predict,
@@ -195,7 +195,7 @@ class PredictedRates(PassRates):
     def _fit(self) -> None:
         """Fit predictions to all groups, choose one of them, and go through the history with it anew."""
         shared, history = self.shared, self.history
-        self.guesses = self._guess(history.cut(MAX_GROUPS))
+        self.guesses = self._guess(history.cut(MAX_REGRESSION_GROUPS))
         shared.way, shared.scale = self._choose()
         shared.fitted_to = shared.told
         bases = center(self.guesses[shared.way], shared.scale)[history.prompt]
@@ -285,7 +285,7 @@ def _average(values: Sequence[float], evidence: Numbers) -> float:
     """Return the mean of values that are as likely as the groups are under each; evidence is (values, groups)."""
     whole = evidence.sum(axis=1)
     chances = np.exp(whole - whole.max())
-    return float(np.round(chances @ np.array(values) / chances.sum(), DIGITS))
+    return float(np.round(chances @ np.array(values) / chances.sum(), RATE_DIGITS))
 
 
 def _deviance(passes: Numbers, size: Numbers, rates: Numbers) -> float:

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from learnable.filters.arrays import Indices
 from learnable.train.live.rates import CELL, LOG_ODDS, Numbers
 
-Indices = NDArray[np.int64]
 CELLS = len(LOG_ODDS)
 SCALES = (0.3, 0.5, 0.75, 1.0, 1.4, 2.0, 2.8, 4.0, 6.0)  # standard deviations of a deviation, in log-odds
 ATTENUATION = (16 * 3**0.5 / (15 * np.pi)) ** 2  # Zeger, Liang and Albert, 1988

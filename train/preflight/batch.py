@@ -12,7 +12,7 @@ from math import log
 
 import numpy as np
 
-from learnable.data.curated.curated_set import POOL, CuratedSet
+from learnable.data.curated.curated_set import POOL_PART, CuratedSet
 from learnable.data.curated.manifest import Forecast, Manifest
 from learnable.train.monitor.forecast import forecast_training
 from learnable.train.settings import TrainSettings
@@ -61,7 +61,7 @@ def forecast_usable(settings: TrainSettings, curated: CuratedSet) -> UsableShare
     forecast as `train` is: the two are for comparison, at equal batches.
     """
     pool = curated.manifest.forecast.pool
-    if settings.families or not pool or (settings.part == POOL and settings.sampler != "live"):
+    if settings.families or not pool or (settings.part == POOL_PART and settings.sampler != "live"):
         return None
     part = "train" if settings.part == "control" else settings.named_part
     expected = forecast_training(curated, replace(settings, part=part)) if curated.shards(part) else None

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from learnable.data.curated.curated_set import ASIDE, CuratedSet, UnknownSideError
+from learnable.data.curated.curated_set import UNKEPT_PARTS, CuratedSet, UnknownSideError
 from learnable.data.errors import LearnableError
 from learnable.data.tables import prompt_from_row
 from learnable.train.live.course import Course
@@ -106,7 +106,7 @@ def explain_course(settings: TrainSettings, course: Course) -> str:
 
 def _count_both(settings: TrainSettings, curated: CuratedSet) -> tuple[int, int]:
     """Count the prompts to train on that were kept, and rejected: 0 of a set that does not say which are held out."""
-    if not (curated.shards("train") and any(curated.shards(part) for part in ASIDE)):
+    if not (curated.shards("train") and any(curated.shards(part) for part in UNKEPT_PARTS)):
         return 0, 0
     check_columns(curated, "pool")
     try:

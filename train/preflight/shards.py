@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from learnable.data.curated.curated_set import ASIDE, COMBINED, CuratedSet
+from learnable.data.curated.curated_set import COMBINED, UNKEPT_PARTS, CuratedSet
 from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError, UnknownNameError, nearest_names
 from learnable.data.policies import Policy, read_context_length
@@ -192,7 +192,7 @@ def read_prompt_texts(curated: CuratedSet, part: str, families: Collection[str] 
 
 def _list_stored(curated: CuratedSet, part: str) -> list[str]:
     """Return the parts with shards of which a part is read, and `test` after them."""
-    parts = (*(("train", *ASIDE) if part in COMBINED else (part,)), "test")
+    parts = (*(("train", *UNKEPT_PARTS) if part in COMBINED else (part,)), "test")
     return [one for one in parts if curated.shards(one)]
 
 

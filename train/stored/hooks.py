@@ -17,7 +17,7 @@ import polars as pl
 from learnable.data.band import Signal
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.records import Sampling
-from learnable.data.storage.places import Place
+from learnable.data.storage.places import PathOrUrl
 from learnable.train.live.hooks import ROW, LearnabilitySampler
 from learnable.train.ratios import watch_ratios
 from learnable.train.rewards import STORED_SCORE
@@ -58,9 +58,9 @@ class StoredRollouts:
     def attach(
         cls,
         trainer: GRPOTrainer,
-        curated: Place,
+        curated: PathOrUrl,
         *,
-        store: Place | None = None,
+        store: PathOrUrl | None = None,
         policy_id: str | None = None,
         sampling: Sampling | None = None,
         signal: Signal = "reward",

@@ -13,7 +13,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.ledger.ledger import Draw, Ledger
 from learnable.data.policies import find_policy
 from learnable.data.records import Sampling
-from learnable.data.storage.places import Place
+from learnable.data.storage.places import PathOrUrl
 from learnable.data.store import Store, find_home
 from learnable.train.live.hooks import LearnabilitySampler
 from learnable.train.live.sampler import LiveOrder, PromptPicker
@@ -32,7 +32,7 @@ class StoredSource:
     """Where the stored groups of a run come from: `store`, or without one the store that the set lies in."""
 
     curated: UPath
-    store: Place | None
+    store: PathOrUrl | None
     policy_id: str
     sampling: Sampling
     signal: Signal
@@ -49,7 +49,7 @@ class StoredSource:
         return batches
 
 
-def open_ledger(curated: UPath, store: Place | None = None) -> Ledger:
+def open_ledger(curated: UPath, store: PathOrUrl | None = None) -> Ledger:
     """Return the ledger with a set's rollouts. Raises `LearnableError` for a copy that lies in no store."""
     home = Store(store).open() if store is not None else find_home(curated)
     if home is None:

@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from learnable.data.curated.curated_set import POOL, CuratedSet, download_curated, open_curated
-from learnable.data.storage.places import Place
+from learnable.data.curated.curated_set import POOL_PART, CuratedSet, download_curated, open_curated
+from learnable.data.storage.places import PathOrUrl
 from learnable.filters.decisions.decide import expected_mean
 from learnable.train.rewards import CERTIFIED_PASS_RATE, CERTIFIED_REWARD, HELD_OUT, REVIEW, STORED_SCORE
 
@@ -37,7 +37,7 @@ RESERVED_COLUMNS = (
 EVAL_PROMPTS, REVIEW_PROMPTS = 32, 16  # held-out prompts that a look takes, or some more: kept ones, and mastered ones
 
 
-def load_prompts(curated: Place, part: str = POOL, families: Collection[str] = ()) -> Dataset:
+def load_prompts(curated: PathOrUrl, part: str = POOL_PART, families: Collection[str] = ()) -> Dataset:
     """Return the prompts of a curated set to train on, for a script that uses TRL directly.
 
     `curated` is the folder of a set or of one of its versions, `part` one that `learnable train --part` takes: of the

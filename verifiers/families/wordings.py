@@ -9,7 +9,7 @@ from pathlib import Path
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import Prompt
 from learnable.data.sources.family import Knobs
-from learnable.data.sources.wording import Kind, Wording
+from learnable.data.sources.wording import QuestionKind, Wording
 from learnable.verifiers.families.registry import KNOWN, OwnForms, list_families
 
 PLAIN, NATURAL = "plain", "natural"
@@ -43,7 +43,7 @@ def find_wording(name: str) -> Wording | None:
     return read_wording(Path(name))
 
 
-def list_kinds() -> dict[str, Kind]:
+def list_kinds() -> dict[str, QuestionKind]:
     """Return every kind of question by its name."""
     return {name: kind for family in list_families() for name, kind in family.kinds.items()}
 

@@ -22,7 +22,7 @@ from learnable.data.sources.family import (
     on_scale,
     shuffled_grid,
 )
-from learnable.data.sources.wording import Kind, Wording, choose_text
+from learnable.data.sources.wording import QuestionKind, Wording, choose_text
 from learnable.verifiers.poetry.forms import (
     CORE,
     Form,
@@ -316,7 +316,7 @@ POETRY = PoetryFamily(
     PoetryKnobs,
     generate,
     usual_ranges={"constraints": "1..6"},
-    kinds={"poetry": Kind(None, (("title",), ("topic",), ("requirement",)), ("a",))},
+    kinds={"poetry": QuestionKind(None, (("title",), ("topic",), ("requirement",)), ("a",))},
     word_lists=("topics",),
     natural=Path(str(resources.files("learnable.verifiers.poetry"))) / "natural.toml",
     reads_forms=True,

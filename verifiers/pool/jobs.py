@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from numbers import Real
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 from learnable.data.progress import progress
 from learnable.data.records import (
+    VERDICTS,
     FinishReason,
     Prompt,
     Rollout,
     Score,
-    Verdict,
     canonical_json,
     is_own_verifier,
     message_list,
@@ -25,7 +25,6 @@ from learnable.data.records import (
 from learnable.verifiers.registry import find_verifier
 
 REASON_LENGTH = 300
-VERDICTS: tuple[str, ...] = get_args(Verdict)
 _TIME_OUT = "time limit: "  # how the reason begins, where a completion took too long
 
 

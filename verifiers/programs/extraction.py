@@ -18,7 +18,7 @@ import keyword
 import re
 import textwrap
 
-from learnable.data.sources.test_code.stubs import QUOTES, Stub, fenced_blocks, read_stub
+from learnable.data.sources.test_code.stubs import TRIPLE_QUOTES, Stub, fenced_blocks, read_stub
 from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.programs.continuation import add_prelude, continue_stub, rebuild_body
 
@@ -128,7 +128,7 @@ def _between_prose(text: str, entry: str | None) -> str:
                 break
             taken = False
         elif taken:
-            quoted ^= len(QUOTES.findall(inner)) % 2 == 1
+            quoted ^= len(TRIPLE_QUOTES.findall(inner)) % 2 == 1
             program += inner
     return program
 

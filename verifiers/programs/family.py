@@ -11,7 +11,7 @@ from typing import Any
 
 from learnable.data.records import Prompt
 from learnable.data.sources.family import Family, check_knobs, knob, read_levels, shuffled_grid
-from learnable.data.sources.wording import Kind
+from learnable.data.sources.wording import QuestionKind
 from learnable.verifiers.programs.bank.problem import Problem, read_problems
 
 PROBLEMS = read_problems("programs")
@@ -67,7 +67,7 @@ PROGRAMS = Family(
     usual_ranges={"difficulty": "1..7"},
     readable=("difficulty",),
     kinds={
-        "programs": Kind(
+        "programs": QuestionKind(
             re.compile(
                 r"function (?P<name>\w+)\((?P<signature>[^)]*)\) that (?P<statement>.+?)\."
                 r"(?: For example, (?P<example>.+)\.)?$",

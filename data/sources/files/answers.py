@@ -21,10 +21,6 @@ from learnable.data.sources.files.columns import (
 from learnable.data.sources.files.options import read_choices
 
 NUMERIC = ("arithmetic", "counting", "number")  # their answer is a number
-CHOICE = "choice"
-PATTERN = "regex"  # it needs no answer, whatever columns a row has
-MAX_CHOICES = 26
-MAX_CHOICE_LENGTH = 40  # characters; longer answers are not a closed set
 
 _FINAL = re.compile(r"####[ \t]*(\S[^\n]*?)\s*\Z")
 
@@ -83,14 +79,15 @@ class ChoiceSpecs:
 
     def _find_closed_set(self) -> list[str]:
         known: dict[str, str] = {}
+        most, longest = 26, 40  # answers, and characters of one
         for _, row in self._rows:
             text = self._answer_without_choices(row)
             if text is None:
                 continue
             known[text.casefold()] = min(text, known.get(text.casefold(), text))
-            if len(known) > MAX_CHOICES or len(text) > MAX_CHOICE_LENGTH:
+            if len(known) > most or len(text) > longest:
                 progress().warn(
-                    f"the answers are not a closed set (more than {MAX_CHOICES} of them, or over {MAX_CHOICE_LENGTH} "
+                    f"the answers are not a closed set (more than {most} of them, or over {longest} "
                     "characters), so a completion need only name the right one: add a column 'choices'"
                 )
                 return []
@@ -101,7 +98,7 @@ class ChoiceSpecs:
         return choices
 
     def _answer_without_choices(self, row: Row) -> str | None:
-        if (row.get("verifier") or self._columns.verifier) != CHOICE or row.get("choices"):
+        if (row.get("verifier") or self._columns.verifier) != "choice" or row.get("choices"):
             return None
         if self._columns.answer is None and row.get("spec"):
             return None

@@ -8,10 +8,6 @@ from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
 
-MAX_LISTED = 20
-MAX_TOLD = 3  # of those that were skipped
-MAX_IN_VAIN = 1000  # rows without a prompt among them: more would say the same, and a data set may be very large
-
 
 class BadRowError(LearnableError):
     """A row that is not a prompt; the message starts with the place it was read from."""
@@ -42,9 +38,10 @@ class BadRows:
         """
         self.count += 1
         self._alike = self._alike and _reason(str(error)) == _reason((self.first or [str(error)])[0])
-        if len(self.first) < MAX_LISTED:
+        if len(self.first) < 20:
             self.first.append(str(error))
-        if self.count >= MAX_IN_VAIN and not (self.good or self.skip):
+        # More rows without a prompt among them would say the same, and a data set may be very large.
+        if self.count >= 1000 and not (self.good or self.skip):
             self.check()
 
     def sift(self, prompts: Iterable[Prompt]) -> Iterator[Prompt]:
@@ -70,8 +67,9 @@ class BadRows:
         return self.count
 
     def _summary(self) -> str:
-        more = f" and {self.count - MAX_TOLD:,} more" if self.count > MAX_TOLD else ""
-        shown = "; ".join(self.first[:MAX_TOLD])
+        named = 3  # of those that were skipped
+        more = f" and {self.count - named:,} more" if self.count > named else ""
+        shown = "; ".join(self.first[:named])
         return f"{self.count:,} bad {_rows(self.count)} of {self.count + self.good:,} skipped: {shown}{more}"
 
     def _listing(self) -> str:

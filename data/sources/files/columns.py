@@ -20,7 +20,6 @@ from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import JsonObject, Row, Spec
 from learnable.data.sources.files.bad_rows import BadRowError
 
-MAX_NAMED = 40  # of the names within a column
 PROMPT = "prompt"  # the column of prompts where none is named
 # What data sets call the prompt, the likeliest first: named in errors, never guessed.
 PROMPT_LIKE = (
@@ -28,7 +27,7 @@ PROMPT_LIKE = (
     *("content", "input", "sentence", "goal", "task"),
 )
 # What data sets write for a difficulty, easiest first.
-LEVELS = {"easy": 1.0, "medium": 2.0, "moderate": 2.0, "hard": 3.0, "difficult": 3.0}
+DIFFICULTY_LEVELS = {"easy": 1.0, "medium": 2.0, "moderate": 2.0, "hard": 3.0, "difficult": 3.0}
 
 _NUMBER = re.compile(r"[-+\u2212]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?", re.ASCII)
 _LEVEL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?", re.ASCII)
@@ -78,9 +77,7 @@ def column_value(row: Row, column: str) -> Any:
                 within = within or (head, rest, inner)
     if within is not None:
         head, rest, inner = within
-        raise NoColumnError(
-            f"column {head!r} has no {rest!r} (it has: {', '.join(map(str, islice(inner, MAX_NAMED)))})"
-        )
+        raise NoColumnError(f"column {head!r} has no {rest!r} (it has: {', '.join(map(str, islice(inner, 40)))})")
     raise NoColumnError(f"no column {column!r} (there are: {', '.join(map(str, row))})")
 
 
@@ -217,7 +214,9 @@ def level_number(value: Any, levels: Mapping[str, float] | None = None) -> float
     value = single(value)
     if isinstance(value, str):
         digits = _LEVEL.search(value)
-        return {**LEVELS, **(levels or {})}.get(value.strip().casefold(), float(digits[0]) if digits else None)
+        return {**DIFFICULTY_LEVELS, **(levels or {})}.get(
+            value.strip().casefold(), float(digits[0]) if digits else None
+        )
     return float(value) if isinstance(value, int | float | Decimal) and not isinstance(value, bool) else None
 
 

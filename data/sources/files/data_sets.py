@@ -9,11 +9,8 @@ from typing import Any
 from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.sources.files.bad_rows import OnBad, refuse
-from learnable.data.sources.files.locations import READ, SUFFIXES, file_suffix, nearest_paths
-from learnable.data.sources.files.readers import Rows, file_rows
-
-HUB_SECONDS = 20.0  # for one answer
-CARDS = ("README.md", ".huggingface.yaml")  # in which `datasets` looks for the files of a folder
+from learnable.data.sources.files.locations import READABLE_FILES, SUFFIXES, file_suffix, nearest_paths
+from learnable.data.sources.files.readers import FileRows, file_rows
 
 
 def data_set_rows(
@@ -23,7 +20,7 @@ def data_set_rows(
     on_bad: OnBad = refuse,
     columns: Collection[str] | None = None,
     what: str = "prompts",
-) -> Rows:
+) -> FileRows:
     """Yield the rows of one split of a `folder`, or of a hub id, each with the place it came from.
 
     A hub id may name one of several parts of a data set, its configuration: `org/name:part`.
@@ -120,7 +117,8 @@ def _check_card(location: str, folder: Path, what: str) -> None:
     import yaml  # type: ignore[import-untyped]  # datasets brings it
     from huggingface_hub.repocard import metadata_load
 
-    for name in CARDS:
+    # In these `datasets` looks for the files of a folder.
+    for name in ("README.md", ".huggingface.yaml"):
         if not (card := folder / name).is_file():
             continue
         try:
@@ -165,7 +163,7 @@ def _no_split(location: str, split: str, known: Iterable[object], what: str) -> 
 
 def _streamed_rows(
     location: str, place: str, split: str, columns: Collection[str] | None, what: str, part: str | None = None
-) -> Rows:
+) -> FileRows:
     from datasets import load_dataset_builder
 
     try:
@@ -178,7 +176,7 @@ def _streamed_rows(
         raise _cannot_open(location, what, error, f" with split {split!r}") from error
 
 
-def _number_rows(location: str, dataset: Any, columns: Collection[str] | None) -> Rows:
+def _number_rows(location: str, dataset: Any, columns: Collection[str] | None) -> FileRows:
     known = dataset.column_names
     if columns is not None and known is not None:
         dataset = dataset.select_columns([name for name in known if name in columns])
@@ -198,7 +196,7 @@ def _look_on_hub(location: str, what: str) -> None:
     if constants.HF_HUB_OFFLINE:  # there may be a copy in the cache, and nothing is waited for
         return
     try:
-        HfApi().dataset_info(location.partition(":")[0], timeout=HUB_SECONDS)
+        HfApi().dataset_info(location.partition(":")[0], timeout=20.0)
     except RepositoryNotFoundError as error:
         why = "the hub has no such data set, or none that you may read"
         raise LearnableError(f"{what} {location!r} is no file or folder here, and {why}{_offer(location)}") from error
@@ -209,8 +207,8 @@ def _look_on_hub(location: str, what: str) -> None:
 
 def _cannot_open(location: str, what: str, error: Exception, how: str = "") -> LearnableError:
     return LearnableError(
-        f"{what} {location!r}: neither a file that is read ({READ}) nor a data set that datasets.load_dataset opens"
-        f"{how}: {_reason(error)}{_offer(location)}"
+        f"{what} {location!r}: neither a file that is read ({READABLE_FILES}) nor a data set that "
+        f"datasets.load_dataset opens{how}: {_reason(error)}{_offer(location)}"
     )
 
 

@@ -12,8 +12,7 @@ from learnable.data.sources.files.columns import Columns, fit_number
 from learnable.data.sources.files.layouts.recognition import Recognised
 from learnable.data.sources.files.questions import find_overlooked, tell_overlooked
 
-MAX_TOLD = 3
-SHOWN = 30  # characters of an answer
+MAX_EXAMPLES = 3
 
 _MARKS = re.compile(
     r"<\|[A-Za-z_]{2,30}\|>|<\uff5c[^<>\n]{2,30}\uff5c>|\[/?INST\]|<</?SYS>>|<(?:start|end)_of_turn>|"
@@ -49,7 +48,7 @@ class Doubts:
         self._tell_overlooked()
         if self._others:
             told = "; ".join(f"{first[1]} and {self._others[key][0]}" for key, first in self._few_others())
-            more = f"; and {len(self._others) - MAX_TOLD:,} more" if len(self._others) > MAX_TOLD else ""
+            more = f"; and {len(self._others) - MAX_EXAMPLES:,} more" if len(self._others) > MAX_EXAMPLES else ""
             progress().warn(
                 f"{_count(len(self._others), 'question')} of {self._source} with different answers: {told}{more}: "
                 "correct the wrong ones, or leave such rows out"
@@ -57,12 +56,12 @@ class Doubts:
         if self._marked:
             progress().warn(
                 f"{_count(len(self._marked), 'prompt')} of {self._source} with marks of a chat template inside a turn: "
-                f"{'; '.join(self._marked[:MAX_TOLD])}: the policy's own template puts its marks around them: give "
+                f"{'; '.join(self._marked[:MAX_EXAMPLES])}: the policy's own template puts its marks around them: give "
                 "messages, or --chat off where the texts are rendered already"
             )
 
     def _few_others(self) -> list[tuple[str, tuple[str, str]]]:
-        return [(key, self._answers[key]) for key in list(self._others)[:MAX_TOLD]]
+        return [(key, self._answers[key]) for key in list(self._others)[:MAX_EXAMPLES]]
 
     def _tell_overlooked(self) -> None:
         layout, columns = self._layout, self._columns
@@ -80,14 +79,15 @@ class Doubts:
             else [turn.content for turn in prompt.prompt if turn.role == "user"]
         )
         if found := next(filter(None, map(_MARKS.search, turns)), None):
-            self._marked.append(f"{found[0].strip()!r} in {prompt.source}" if len(self._marked) < MAX_TOLD else "")
+            self._marked.append(f"{found[0].strip()!r} in {prompt.source}" if len(self._marked) < MAX_EXAMPLES else "")
         if "answer" not in prompt.spec:
             return
         key = content_id(" ".join(prompt.whole_text.casefold().split()))
         answer = _even(prompt.spec["answer"])
-        known, _ = self._answers.setdefault(key, (answer, f"{prompt.source} ({answer[:SHOWN]})"))
+        shown = 30  # characters of an answer
+        known, _ = self._answers.setdefault(key, (answer, f"{prompt.source} ({answer[:shown]})"))
         if known != answer:
-            self._others[key].append(f"{prompt.source} ({answer[:SHOWN]})")
+            self._others[key].append(f"{prompt.source} ({answer[:shown]})")
 
 
 def _even(answer: object) -> str:

@@ -9,13 +9,12 @@ from pathlib import Path
 from learnable.data.errors import LearnableError, nearest_names
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
-READ = f"{', '.join(SUFFIXES)}, each also with .gz"
+READABLE_FILES = f"{', '.join(SUFFIXES)}, each also with .gz"
 OTHER_SUFFIXES = frozenset(
     ".arrow .avro .bz2 .db .doc .docx .feather .gz .html .md .npy .npz .odt .orc .pdf .pickle .pkl .py .sqlite .tar "
     ".text .toml .txt .xls .xlsx .xml .xz .yaml .yml .zip .zst".split()
 )
 HUB_ID = re.compile(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95}(:\w[\w.-]{0,95})?)?", re.ASCII)  # the part of it behind a colon
-MAX_NAME = 200  # bytes, of the 255 that a file system gives a name
 
 
 def find_local(location: str, what: str = "prompts") -> Path | None:
@@ -31,7 +30,7 @@ def find_local(location: str, what: str = "prompts") -> Path | None:
         if file_suffix(path) not in SUFFIXES:
             raise LearnableError(
                 f"{what} {location!r}: a file is read by its suffix, and {file_suffix(path) or 'none'!r} is not one of "
-                f"those that are ({READ}): convert or rename it"
+                f"those that are ({READABLE_FILES}): convert or rename it"
             )
         return path
     if looks_local(location):
@@ -93,7 +92,7 @@ def folder_name(text: str, otherwise: str = "prompts") -> str:
     """
     words = re.split(r"[^\w.-]+", unicodedata.normalize("NFKC", text))
     name = " ".join(words).strip().replace(" ", "_").lstrip(".")
-    name = name.encode()[:MAX_NAME].decode(errors="ignore")
+    name = name.encode()[:200].decode(errors="ignore")  # of the 255 bytes that a file system gives a name
     return name if any(sign.isalnum() for sign in name) else otherwise
 
 

@@ -10,10 +10,6 @@ from typing import Any, NamedTuple
 from learnable.data.sources.files.bad_rows import BadRowError
 from learnable.data.sources.files.columns import choice_text, parse_cell
 
-LABELS, TEXTS = ("label", "key", "id", "letter"), ("text", "value", "content", "option")
-
-MAX_LABEL = 3  # characters
-
 _LABEL = re.compile(r"\s*\(?([A-Za-z])\s?[).:]\s*(?=\S)")
 _FIRST = re.compile(r"\s*(\(?)([Aa])(\s?[).:])")
 
@@ -75,7 +71,8 @@ def _labels_and_texts(value: Any) -> tuple[Any, Any]:
             return value["label"], value["text"]
         return _by_key({str(key): text for key, text in value.items() if text is not None})  # Arrow fills absent keys
     if _is_sequence(value) and value and all(isinstance(item, Mapping) for item in value):
-        keys = [next((name for name in names if name in value[0]), "") for names in (LABELS, TEXTS)]
+        labels, texts = ("label", "key", "id", "letter"), ("text", "value", "content", "option")
+        keys = [next((name for name in names if name in value[0]), "") for names in (labels, texts)]
         if all(key and all(key in item for item in value) for key in keys):
             return [item[keys[0]] for item in value], [item[keys[1]] for item in value]
     return [], value
@@ -86,7 +83,8 @@ def _by_key(filled: Mapping[str, Any]) -> tuple[list[str], list[Any]]:
     letters = {key.strip("()").upper(): text for key, text in filled.items()}
     if letters.keys() == set(string.ascii_uppercase[: len(filled)]):
         return sorted(letters), [letters[letter] for letter in sorted(letters)]
-    return (list(filled) if all(len(key) <= MAX_LABEL for key in filled) else []), list(filled.values())
+    # A label has three characters at most.
+    return (list(filled) if all(len(key) <= 3 for key in filled) else []), list(filled.values())
 
 
 def _split_text(text: str) -> list[str]:

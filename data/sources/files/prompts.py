@@ -24,7 +24,7 @@ from learnable.data.sources.files.layouts.recognition import (
 from learnable.data.sources.files.locations import find_local, local_path, plain_name
 from learnable.data.sources.files.problems import problems_by_id
 from learnable.data.sources.files.questions import advise
-from learnable.data.sources.files.readers import Rows, file_rows
+from learnable.data.sources.files.readers import FileRows, file_rows
 from learnable.data.sources.files.rows import prompts_from_rows
 
 
@@ -79,7 +79,7 @@ class _LookedAhead:
         else:
             self._on_bad(error)
 
-    def read(self) -> Rows:
+    def read(self) -> FileRows:
         """Yield all rows."""
         self._ahead = False
         early = iter([*self._early, (len(self.first), None)])
@@ -120,7 +120,7 @@ def location_rows(
     on_bad: OnBad = refuse,
     columns: Collection[str] | None = None,
     what: str = "prompts",
-) -> Rows:
+) -> FileRows:
     """Yield the rows of a file, a folder or a hub id, each with the place it came from.
 
     `split` names what is read where there are several; `columns` what is looked at, where that is not every column;

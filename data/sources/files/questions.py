@@ -13,10 +13,7 @@ from learnable.data.sources.files.columns import PROMPT, PROMPT_LIKE, Columns, f
 from learnable.data.sources.files.options import find_choices
 from learnable.data.sources.files.templates import find_column
 
-# Columns that stand with a question by their names, whatever is in them.
-ABOVE = ("passage", "context", "article", "body", "story", "paragraph", "premise", "background", "scenario", "table")
-BELOW = ("input", "hypothesis", "input_format", "output_format", "constraints")
-OPTIONS = re.compile(r"options?|choices|endings|alternatives|candidate_answers|answer_choices", re.IGNORECASE)
+OPTION_COLUMNS = re.compile(r"options?|choices|endings|alternatives|candidate_answers|answer_choices", re.IGNORECASE)
 ONE_OPTION = re.compile(r"(?:(?:option|choice|answer|ending|opt?|op|sol)[_ ]?)?([a-j]|\d)", re.IGNORECASE)
 # Parts of names of columns that are for judges, trainers and people, and not for whoever is asked.
 APART = re.compile(
@@ -31,8 +28,7 @@ ANSWER_LIKE = (
     *("answer", "final_answer", "expected_answer", "correct_answer", "ground_truth", "target", "label", "answerkey"),
     *("correct", "answer_idx", "gold", "gt", "result", "reference", "solution", "output", "response"),
 )
-MIN_LENGTH = 12  # characters of a text, on average: shorter ones are labels
-MIN_SHARE = 0.05  # of the rows, that have a text there or an answer of a kind
+MIN_ROW_SHARE = 0.05  # of the rows, that have a text there or an answer of a kind
 LINE = "\\n"  # as the flag takes a new line
 
 
@@ -65,8 +61,9 @@ def find_overlooked(rows: Sequence[Row], prompts: Sequence[str], columns: Column
     names = [str(name) for name in dict.fromkeys(name for row in rows for name in row) if name not in named]
     missed = [name for name in names if not _is_shown([row.get(name) for row in rows], prompts)]
     letters = [name for name in missed if ONE_OPTION.fullmatch(name)]
+    by_name = ("input", "hypothesis", "input_format", "output_format", "constraints")  # whatever is in them
     below = [
-        name for name in missed if _are_options(name, rows) or (name.casefold() in BELOW and _has_text(name, rows))
+        name for name in missed if _are_options(name, rows) or (name.casefold() in by_name and _has_text(name, rows))
     ]
     above = [name for name in missed if name not in below and _is_part(name, rows)]
     return Overlooked(tuple(above), (*below, *(letters if len(letters) > 1 else ())))
@@ -116,7 +113,9 @@ def _judge(rows: Sequence[Row], column: str, missed: Overlooked) -> str:
         return "choice"
     judges = Counter(_judge_one(single(row[column])) for row in rows if row.get(column) not in (None, ""))
     formal = judges["number"] + judges["mathematics"]
-    if judges["mathematics"] > MIN_SHARE * judges.total() and 2 * formal >= judges.total():  # which reads numbers too
+    if (
+        judges["mathematics"] > MIN_ROW_SHARE * judges.total() and 2 * formal >= judges.total()
+    ):  # which reads numbers too
         return "mathematics"
     return max(judges, key=lambda judge: judges[judge], default="text")
 
@@ -130,13 +129,15 @@ def _judge_one(answer: Any) -> str:
 
 
 def _is_part(name: str, rows: Sequence[Row]) -> bool:
-    if name.casefold() in ABOVE:
+    by_name = "passage context article body story paragraph premise background scenario table".split()
+    if name.casefold() in by_name:
         return _has_text(name, rows)
     texts = list(_texts(name, rows))
-    if APART.search(_words(name)) or len(texts) < MIN_SHARE * len(rows) or not texts:
+    if APART.search(_words(name)) or len(texts) < MIN_ROW_SHARE * len(rows) or not texts:
         return False
     varies = len(set(texts)) > 1 or len(rows) == 1
-    return varies and sum(map(_length, texts)) >= MIN_LENGTH * len(texts) and any(map(_is_prose, texts))
+    # Texts of fewer than 12 characters on average are labels.
+    return varies and sum(map(_length, texts)) >= 12 * len(texts) and any(map(_is_prose, texts))
 
 
 def _has_text(name: str, rows: Sequence[Row]) -> bool:
@@ -148,7 +149,9 @@ def _are_options(name: str, rows: Sequence[Row]) -> bool:
     lists = [found for value in values[:20] if (found := find_choices(value)) and len(found.texts) > 1]
     if not lists or len(lists) < len(values[:20]):
         return False
-    return bool(OPTIONS.fullmatch(name)) or all(found.labels and not isinstance(found, Mapping) for found in lists)
+    return bool(OPTION_COLUMNS.fullmatch(name)) or all(
+        found.labels and not isinstance(found, Mapping) for found in lists
+    )
 
 
 def _is_shown(values: Sequence[Any], prompts: Sequence[str]) -> bool:

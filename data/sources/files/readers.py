@@ -19,7 +19,7 @@ from learnable.data.records import Row
 from learnable.data.sources.files.bad_rows import BadRowError, OnBad, refuse
 from learnable.data.sources.files.locations import file_suffix
 
-Rows = Iterator[tuple[str, Row]]
+FileRows = Iterator[tuple[str, Row]]
 
 # What text files begin with, the longer marks first: UTF-32's begins with UTF-16's.
 _MARKS = {
@@ -28,16 +28,14 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+# A packed file may become 50 times as large, and so many bytes more: a few kilobytes must not fill the disk.
+FREE_UNPACKED = 1 << 30
 UTF8 = "utf-8-sig"  # with its mark or without
-# A packed file may become so many times as large, and so many bytes more: a few kilobytes must not fill the disk.
-MAX_UNPACKED, FREE_UNPACKED = 50, 1 << 30
-COPIED_AT_ONCE = 1 << 20  # bytes
-MAX_CELL = 1 << 30  # characters of one cell of a CSV file; Python's own limit is 131,072, and tests are longer
 
 
 def file_rows(
     path: Path, on_bad: OnBad = refuse, columns: Collection[str] | None = None, split: str | None = None
-) -> Rows:
+) -> FileRows:
     """Yield the rows of a file with one of `SUFFIXES`, packed as .gz or not, each with the place it came from.
 
     Args:
@@ -63,14 +61,15 @@ def file_rows(
 
 def _unzip(path: Path, folder: Path) -> Path:
     plain = folder / path.name[: -len(".gz")]
+    times = 50
     try:
-        most = FREE_UNPACKED + MAX_UNPACKED * path.stat().st_size
+        most = FREE_UNPACKED + times * path.stat().st_size
         with gzip.open(path) as packed, plain.open("wb") as file:
-            while some := packed.read(COPIED_AT_ONCE):
+            while some := packed.read(1 << 20):
                 file.write(some)
                 if file.tell() > most:
                     raise LearnableError(
-                        f"file {str(path)!r} unpacks to more than {MAX_UNPACKED} times its size: unpack it yourself "
+                        f"file {str(path)!r} unpacks to more than {times} times its size: unpack it yourself "
                         "if that is right, and give what came of it"
                     )
     except (OSError, EOFError) as error:
@@ -78,7 +77,7 @@ def _unzip(path: Path, folder: Path) -> Path:
     return plain
 
 
-def _plain_rows(path: Path, own: Path, on_bad: OnBad, columns: Collection[str] | None, split: str | None) -> Rows:
+def _plain_rows(path: Path, own: Path, on_bad: OnBad, columns: Collection[str] | None, split: str | None) -> FileRows:
     """Yield the rows of a file that is not packed; `own` is the user's, which messages name."""
     match file_suffix(path):
         case ".csv":
@@ -92,7 +91,7 @@ def _plain_rows(path: Path, own: Path, on_bad: OnBad, columns: Collection[str] |
     return _read_jsonl(path, own, on_bad)
 
 
-def _read_jsonl(path: Path, own: Path, on_bad: OnBad) -> Rows:
+def _read_jsonl(path: Path, own: Path, on_bad: OnBad) -> FileRows:
     encoding = _find_encoding(path)
     lines: IO[Any] = path.open("rb") if encoding == UTF8 else path.open(encoding=encoding, newline="\n")
     with lines:
@@ -130,7 +129,7 @@ def _parse_line(line: bytes | str) -> Row:
     return row
 
 
-def _read_json(path: Path, own: Path, on_bad: OnBad, split: str | None) -> Rows:
+def _read_json(path: Path, own: Path, on_bad: OnBad, split: str | None) -> FileRows:
     text = path.read_bytes().decode(_find_encoding(path))
     try:
         document = json.loads(text)
@@ -187,8 +186,9 @@ def _is_table(value: Any) -> bool:
     )
 
 
-def _read_csv(path: Path, own: Path, on_bad: OnBad, delimiter: str) -> Rows:
-    csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL))
+def _read_csv(path: Path, own: Path, on_bad: OnBad, delimiter: str) -> FileRows:
+    # Python's own limit of a cell is 131,072 characters, and tests are longer.
+    csv.field_size_limit(max(csv.field_size_limit(), 1 << 30))
     with path.open(encoding=_find_encoding(path), newline="") as file:
         reader = csv.DictReader(file, strict=True, delimiter=delimiter)
         _check_header(reader, own)
@@ -219,7 +219,7 @@ def _check_header(reader: csv.DictReader[str], own: Path) -> None:
             raise LearnableError(f"file {str(own)!r} has two columns {name!r}: give each a name of its own")
 
 
-def _read_parquet(path: Path, own: Path, columns: Collection[str] | None) -> Rows:
+def _read_parquet(path: Path, own: Path, columns: Collection[str] | None) -> FileRows:
     try:
         file = pq.ParquetFile(path)
         known = file.schema_arrow.names

@@ -10,9 +10,7 @@ from typing import Any
 
 from learnable.data.records import Message, Prompt, PromptText, Row, Spec, is_own_verifier, name_problem
 from learnable.data.sources.files.answers import (
-    CHOICE,
     NUMERIC,
-    PATTERN,
     ChoiceSpecs,
     final_answer,
 )
@@ -32,8 +30,6 @@ from learnable.data.sources.files.layouts.readings import UnreadError, read_choi
 from learnable.data.sources.files.layouts.recognition import Recognised
 from learnable.data.sources.files.templates import read_template
 from learnable.data.sources.test_code.program_rows import MORE_TESTS, TEST_COLUMNS, BadTestsError, read_program_row
-
-OWN_FIELDS = ("verifier", "spec", "family", "form", "difficulty")
 
 
 def prompts_from_rows(
@@ -74,7 +70,7 @@ def read_answer_spec(row: Row, verifier: str, place: str) -> Spec:
 def _read_row(
     given: Row, columns: Columns, place: str, source: str, choices: ChoiceSpecs, layout: Recognised | None
 ) -> Prompt:
-    read = {"" if columns.template else columns.prompt, *OWN_FIELDS}
+    read = {"" if columns.template else columns.prompt, "verifier", "spec", "family", "form", "difficulty"}
     reached = row = _reach(given, columns)
     if layout is not None and layout.is_for(given):
         row = layout.fill(reached, place)
@@ -163,7 +159,7 @@ def _spec(row: Row, columns: Columns, place: str, choices: ChoiceSpecs) -> Spec:
     elif _has_spec(row):
         spec = _parse_spec(row["spec"], place)
         return spec | {"answer": fit_number(spec["answer"])} if verifier in NUMERIC and "answer" in spec else spec
-    elif "answer" in row and verifier != PATTERN:
+    elif "answer" in row and verifier != "regex":  # it needs no answer, whatever columns a row has
         answer = row["answer"]
     elif "form" in row:
         return {"form": row["form"]}
@@ -175,7 +171,7 @@ def _spec(row: Row, columns: Columns, place: str, choices: ChoiceSpecs) -> Spec:
             "all rows one --spec"
         )
     answer = json_ready(answer)
-    if verifier == CHOICE:
+    if verifier == "choice":
         return _choice_spec(answer, row, columns, place, choices)
     return {"answer": fit_number(final_answer(answer)) if verifier in NUMERIC else answer}
 

@@ -14,15 +14,14 @@ from learnable.data.records import Spec
 from learnable.data.sources.gym.library import NAME, load_library
 
 LEVEL = "level"
-CHUNK = 1000  # entries of one seed: some data sets make all of theirs at once
+ENTRIES_PER_SEED = 1000  # entries of one seed: some data sets make all of theirs at once
 _OURS = ("seed", "size")  # what --seed and --limit say
 _SPAN = re.compile(r"(-?[\d.]+)-(-?[\d.]+)")  # of an attribute: 3-5
-_MIXTURE = "composite"  # of other data sets: what a pattern says
 
 
 def data_set_names(pattern: str) -> list[str]:
     """Return the data sets that a name or a pattern with `*` means, in order. Raises `UnknownNameError`."""
-    known = sorted(set(load_library().DATASETS) - {_MIXTURE})
+    known = sorted(set(load_library().DATASETS) - {"composite"})  # a pattern mixes data sets itself
     found = [name for name in known if fnmatchcase(name, pattern)]
     if not found:
         raise UnknownNameError(f"{NAME} data set", pattern, known)
@@ -41,7 +40,7 @@ def make_config(name: str, knobs: Mapping[str, str]) -> Any:
     config = _at_levels(name, levels) if levels else kind()
     wanted = _as_fields(name, config, {key: text for key, text in knobs.items() if key not in levels})
     values = {key: _read_knob(name, config, key, text) for key, text in wanted.items()}
-    config = replace(config, size=CHUNK, **values)
+    config = replace(config, size=ENTRIES_PER_SEED, **values)
     try:
         getattr(config, "validate", bool)()
     except (AssertionError, AttributeError, KeyError, TypeError, ValueError) as error:

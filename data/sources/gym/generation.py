@@ -22,17 +22,13 @@ from learnable.data.records import JsonObject
 from learnable.data.sources.drawing import hash_to_uniform
 from learnable.data.sources.family import take_turns
 from learnable.data.sources.gym.configuring import (
-    CHUNK,
+    ENTRIES_PER_SEED,
     config_changes,
     data_set_names,
     make_config,
     place_on_levels,
 )
 from learnable.data.sources.gym.library import NAME, load_library
-
-REPEATS = 200  # entries in a row that were there before: the data set has hardly more
-FAILURES = 20  # entries in a row that could not be made
-ENTRY_SECONDS = 120  # for one entry; the slowest of the usual ones takes about one
 
 
 def serve(pattern: str, knobs: dict[str, str], seed: int) -> None:
@@ -79,14 +75,15 @@ def entries(name: str, config: Any, seed: int) -> Iterator[JsonObject]:
     seen: set[str] = set()
     stale = failed = 0
     for chunk in count():
-        data_set = load_library().DATASETS[name][0](config=replace(config, seed=first + chunk * CHUNK))
-        for index in range(CHUNK):
+        data_set = load_library().DATASETS[name][0](config=replace(config, seed=first + chunk * ENTRIES_PER_SEED))
+        for index in range(ENTRIES_PER_SEED):
             entry, why = _make_entry(name, data_set, index)
             failed = 0 if entry else failed + 1
-            if failed == FAILURES:
+            if failed == 20:
                 raise LearnableError(f"{NAME}:{name} makes no entries with these knobs: {why}")
             stale = stale + 1 if entry is None or entry["question"] in seen else 0
-            if stale == REPEATS:
+            # After 200 entries in a row that were there before the data set has hardly more.
+            if stale == 200:
                 return
             if entry is not None and not stale:
                 seen.add(entry["question"])
@@ -97,13 +94,12 @@ def entries(name: str, config: Any, seed: int) -> Iterator[JsonObject]:
 
 def _make_entry(name: str, data_set: Any, index: int) -> tuple[JsonObject | None, str]:
     """Return an entry, or None and what its data set raised: some fail now and then."""
-    signal.alarm(ENTRY_SECONDS)
+    seconds = 120  # for one entry; the slowest of the usual ones takes about one
+    signal.alarm(seconds)
     try:
         return data_set[index], ""
     except _LateError:
-        raise LearnableError(
-            f"{NAME}:{name} had no entry after {ENTRY_SECONDS} s: give knobs that are easier"
-        ) from None
+        raise LearnableError(f"{NAME}:{name} had no entry after {seconds} s: give knobs that are easier") from None
     except Exception as error:
         return None, f"{type(error).__name__}: {error}"
     finally:

@@ -11,7 +11,6 @@ from typing import Any
 from learnable.data.errors import LearnableError
 
 NAME = "reasoning-gym"  # of the package, and of the verifier of its prompts
-FIX = "pip install 'learnable[gym]'"
 
 
 def library_version() -> str:
@@ -25,7 +24,9 @@ def library_version() -> str:
 def require_library() -> None:
     """Raise `LearnableError` where reasoning-gym is not installed."""
     if not library_version():
-        raise LearnableError(f"{NAME} is not installed, which has these data sets and judges their answers: {FIX}")
+        raise LearnableError(
+            f"{NAME} is not installed, which has these data sets and judges their answers: pip install 'learnable[gym]'"
+        )
 
 
 @cache

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from learnable.data.errors import LearnableError
 from learnable.data.sources.gym.library import NAME
 
-PREFIX = f"{NAME}:"
+GYM = f"{NAME}:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class GymLocation:
 
 def is_gym(location: str | None) -> bool:
     """Say whether these prompts are reasoning-gym's."""
-    return location is not None and location.startswith(PREFIX)
+    return location is not None and location.startswith(GYM)
 
 
 def read_location(location: str) -> GymLocation:
@@ -32,14 +32,14 @@ def read_location(location: str) -> GymLocation:
     >>> read_location("reasoning-gym:chain_sum?num_terms=4&level.num_digits=1")
     GymLocation(pattern='chain_sum', knobs={'num_terms': '4', 'level.num_digits': '1'})
     """
-    name, _, query = location.removeprefix(PREFIX).partition("?")
+    name, _, query = location.removeprefix(GYM).partition("?")
     if not name.strip():
-        raise LearnableError(f"--prompts {location!r} names no data set: write {PREFIX}chain_sum, or {PREFIX}* for all")
+        raise LearnableError(f"--prompts {location!r} names no data set: write {GYM}chain_sum, or {GYM}* for all")
     knobs: dict[str, str] = {}
     for part in filter(None, query.split("&")):
         key, equals, value = (unquote(piece).strip() for piece in part.partition("="))
         if not (key and equals and value) or key in knobs:
             what = "is set twice" if key in knobs else "is no knob with a value"
-            raise LearnableError(f"--prompts {location!r}: {part!r} {what}: write {PREFIX}{name}?num_terms=4&level=2")
+            raise LearnableError(f"--prompts {location!r}: {part!r} {what}: write {GYM}{name}?num_terms=4&level=2")
         knobs[key] = value
     return GymLocation(name.strip().lower().replace("-", "_"), knobs)

@@ -12,7 +12,6 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-MAX_BITS = 4096  # of a computed integer: JSON writers refuse one of 4,300 digits
 MAX_LENGTH = 100_000  # of a computed text or list
 
 CONSTRUCTORS: dict[str, Callable[..., Any]] = {
@@ -104,7 +103,8 @@ def _combine(symbol: ast.operator, left: Any, right: Any, *, named: bool) -> Any
     if isinstance(symbol, ast.Mod) and isinstance(left, str | bytes):
         raise ValueError("not a literal: formatting may give any width")
     bits, length = (_constant_size if named else _literal_size)(symbol, left, right)
-    if not (bits <= MAX_BITS and length <= MAX_LENGTH):  # a size may be NaN
+    # JSON writers refuse an integer of 4,300 digits.
+    if not (bits <= 4096 and length <= MAX_LENGTH):  # a size may be NaN
         raise ValueError("not a literal: the value would be too large")
     return _OPERATORS[type(symbol)](left, right)
 

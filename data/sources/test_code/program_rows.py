@@ -23,17 +23,10 @@ TEST_COLUMNS = (
     *("test", "test_list", "tests", "test_code", "input_output"),
     *("official_tests", "public_test_cases", "public_tests", "test_cases", "examples"),
 )
-ENTRY_COLUMNS = ("entry_point", "entry", "function_name")
-PROMPT_COLUMNS = ("text", "question", "problem", "description", "question_content")  # where there is no column 'prompt'
-SETUP_COLUMNS = ("test_setup_code", "test_imports")
 MORE_TESTS = "challenge_test_list"
-MORE_PAIRS = {"public_tests": "private_tests", "public_test_cases": "private_test_cases"}
 READ_FROM = ("input", "inputs", "stdin")  # keys of what a program reads
 WRITTEN = ("output", "outputs", "expected_output", "stdout")  # and of what it writes
 STARTER = "starter_code"  # the head of a function or of a class, where it is not in the prompt
-SOLUTIONS = ("code", "canonical_solution", "completion", "solution")
-METHOD = re.compile(r"Solution\(\)\.")
-PUBLIC = ({"entry_point", "test"}, {"test_list", "code"})  # HumanEval, MBPP: known by their columns
 
 
 class BadTestsError(LearnableError):
@@ -48,7 +41,8 @@ def read_program_row(row: Row, prompt_column: str, tests_column: str | None, ver
     first of `TEST_COLUMNS` that there is. Raises `BadTestsError`.
     """
     judge = row.get("verifier") or verifier
-    known = not judge and any(columns <= row.keys() for columns in PUBLIC)
+    # HumanEval and MBPP are known by their columns.
+    known = not judge and ({"entry_point", "test"} <= row.keys() or {"test_list", "code"} <= row.keys())
     column = tests_column or next((name for name in TEST_COLUMNS if row.get(name)), None)
     if row.get("spec") is not None or not (known or judge == VERIFIER) or column is None or not row.get(column):
         return None
@@ -75,7 +69,8 @@ def _with_starter(prompt: Any, starter: Any) -> Any:
 def _find_prompt(row: Row, prompt_column: str) -> Any:
     if prompt_column in row or prompt_column != "prompt":
         return row.get(prompt_column)
-    return next((row[name] for name in PROMPT_COLUMNS if row.get(name)), None)
+    names = ("text", "question", "problem", "description", "question_content")
+    return next((row[name] for name in names if row.get(name)), None)
 
 
 def _parse_json(tests: Any) -> Any:
@@ -92,7 +87,8 @@ def _pairs(row: Row, column: str, tests: Any) -> list[tuple[Any, Any]] | None:
 
     Raises `BadTestsError` for an object that has no such pairs.
     """
-    more = _parse_json(row.get(MORE_PAIRS.get(column, "")))
+    private = {"public_tests": "private_tests", "public_test_cases": "private_test_cases"}
+    more = _parse_json(row.get(private.get(column, "")))
     both = [tests, more] if isinstance(more, type(tests)) else [tests]
     if isinstance(tests, Mapping):
         inputs, outputs = ([value for part in both for value in _listed(part, keys)] for keys in (READ_FROM, WRITTEN))
@@ -149,8 +145,9 @@ def _function_name(row: Row) -> str | None:
     """Return the function that a row names, in a column or in its metadata; of a class `Solution` the method."""
     metadata = _parse_json(row.get("metadata"))
     inner = metadata if isinstance(metadata, Mapping) else {}
-    names = [row.get(name) for name in ENTRY_COLUMNS] + [inner.get(name) for name in ("func_name", *ENTRY_COLUMNS)]
-    named = next((METHOD.sub("", name) for name in names if isinstance(name, str) and name), "")
+    columns = ("entry_point", "entry", "function_name")
+    names = [row.get(name) for name in columns] + [inner.get(name) for name in ("func_name", *columns)]
+    named = next((name.replace("Solution().", "") for name in names if isinstance(name, str) and name), "")
     return named if named.isidentifier() else None
 
 
@@ -159,7 +156,7 @@ def _are_texts(values: Any) -> bool:
 
 
 def _join_tests(row: Row, column: str, tests: Any) -> str:
-    parts = [row[name] for name in SETUP_COLUMNS if row.get(name)] + [tests]
+    parts = [row[name] for name in ("test_setup_code", "test_imports") if row.get(name)] + [tests]
     if row.get(MORE_TESTS) and column == "test_list":
         parts.append(row[MORE_TESTS])
     lines: list[str] = []
@@ -206,7 +203,8 @@ def _without_own_call(test_code: str, entry: str) -> str:
 
 def _named_function(row: Row, prompt: Any) -> str | None:
     """Return the one function that the starter code, a solution or the prompt has, None where there are more."""
-    for text in (row.get(STARTER), *(row.get(name) for name in SOLUTIONS), _words(prompt)):
+    columns = (STARTER, "code", "canonical_solution", "completion", "solution")
+    for text in (*(row.get(name) for name in columns), _words(prompt)):
         names = set(re.findall(r"^\s*(?:async\s+)?def\s+(\w+)", text, re.MULTILINE)) if isinstance(text, str) else ()
         if len(names) == 1:
             return str(next(iter(names)))

@@ -13,12 +13,11 @@ from functools import lru_cache
 
 from learnable.data.sources.test_code.tests_to_cases import parse
 
-MAX_OPENINGS = 20  # lines of a prompt that a stub may begin at
 BODY = "\n    pass\n"
 _FENCED = re.compile(r"^[ \t]*(`{3,9}|~{3,9})[^\n`]*\n(.*?)^[ \t]*\1", re.DOTALL | re.MULTILINE)
 _OPENS_FENCE = re.compile(r"\s*(?:```|~~~)")
 _OPENING = re.compile(r"^(?:async\s|def\s|class\s|import\s|from\s|@|\w+\s*=)", re.MULTILINE)
-QUOTES = re.compile(r"'''|\"\"\"")
+TRIPLE_QUOTES = re.compile(r"'''|\"\"\"")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Kept = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
@@ -89,7 +88,7 @@ def margin_lines(lines: list[str]) -> list[int]:
     for place, line in enumerate(lines):
         if not quoted and line.strip() and line[0] not in " \t)]}#":
             places.append(place)
-        quoted ^= len(QUOTES.findall(line)) % 2 == 1
+        quoted ^= len(TRIPLE_QUOTES.findall(line)) % 2 == 1
     return places
 
 
@@ -103,7 +102,7 @@ def _candidates(prompt: str, entry: str) -> Iterator[str]:
     ends = [place for place in margin_lines(rest) if place > 0]
     end = head.start() + len("".join(rest[: ends[0]] if ends else rest))
     openings = [match.start() for match in _OPENING.finditer(prompt, 0, head.end())]
-    for start in openings[-MAX_OPENINGS:]:
+    for start in openings[-20:]:  # the last of many lines that a stub may begin at
         yield prompt[start:end]
 
 

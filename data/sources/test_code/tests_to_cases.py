@@ -20,7 +20,7 @@ from learnable.data.sources.test_code.literals import literal_value
 CHECK = "check"  # the function of HumanEval's tests: it takes the candidate and asserts
 
 
-class Case(NamedTuple):
+class ParsedCase(NamedTuple):
     """One call with its expected answer, as Python values."""
 
     arguments: tuple[Any, ...]
@@ -31,7 +31,7 @@ class _NoCaseError(LearnableError):
     """A statement that says more than a case can."""
 
 
-def read_cases(test_code: str, entry: str) -> list[Case] | None:
+def read_cases(test_code: str, entry: str) -> list[ParsedCase] | None:
     """Return the cases that `test_code` is made of, or None where it is made of anything more.
 
     It reads top-level asserts on `entry` and those of a `check(candidate)` function, in the forms `call == literal`,
@@ -40,7 +40,7 @@ def read_cases(test_code: str, entry: str) -> list[Case] | None:
     bare truth values, loops, and calls inside calls give None: as cases they would require more, or less.
 
     >>> read_cases("assert add(1, 2) == 3", "add")
-    [Case(arguments=(1, 2), expected=3)]
+    [ParsedCase(arguments=(1, 2), expected=3)]
     >>> read_cases("assert abs(half(3) - 1.5) < 1e-6", "half") is None
     True
     """
@@ -121,7 +121,7 @@ def parse(code: str) -> list[ast.stmt]:
         return []
 
 
-def _read_block(statements: list[ast.stmt], entry: str) -> Iterator[Case]:
+def _read_block(statements: list[ast.stmt], entry: str) -> Iterator[ParsedCase]:
     for statement in statements:
         match statement:
             case ast.Assert(test=ast.Constant(value=value)) if value:
@@ -148,13 +148,13 @@ def _is_idle(statement: ast.stmt, entry: str) -> bool:
     return False
 
 
-def _read_compare(test: ast.expr, entry: str) -> Case:
+def _read_compare(test: ast.expr, entry: str) -> ParsedCase:
     match test:
         case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
             call, literal = (left, right) if isinstance(left, ast.Call) else (right, left)
-            return Case(_read_call(call, entry), _read_literal(literal))
+            return ParsedCase(_read_call(call, entry), _read_literal(literal))
         case ast.Compare(left=call, ops=[ast.Is()], comparators=[ast.Constant(value=None)]):
-            return Case(_read_call(call, entry), None)
+            return ParsedCase(_read_call(call, entry), None)
     raise _NoCaseError
 
 

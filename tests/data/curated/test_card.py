@@ -9,7 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from learnable.data.curated.card import render_card
-from learnable.data.curated.manifest import Manifest, Part
+from learnable.data.curated.manifest import Manifest, SetPart
 from learnable.data.plain_text import quote_markdown
 from tests.data.curated.test_curated import PLAIN
 
@@ -36,7 +36,7 @@ def make_card(attack: str) -> str:
         "verifiers": {attack: attack},
         "schema": {"prompt": "string", attack: f"struct<{attack}: int64>"},
     }
-    return render_card(attack, Manifest.from_json(plain).with_changes(parts={"train": Part(rows=1, sha256={})}))
+    return render_card(attack, Manifest.from_json(plain).with_changes(parts={"train": SetPart(rows=1, sha256={})}))
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from learnable.data.curated import curated_set as module
-from learnable.data.curated.curated_set import PARTS, find_versions, open_curated, publish_curated
-from learnable.data.curated.manifest import Manifest, Part
+from learnable.data.curated.curated_set import SET_PARTS, find_versions, open_curated, publish_curated
+from learnable.data.curated.manifest import Manifest, SetPart
 from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt
 from learnable.data.tables import hash_file, prompts_table
@@ -47,7 +47,7 @@ def some(rows: int, first: int = 0) -> pa.Table:
 
 
 def parts(rows: int = 3) -> dict[str, pa.Table]:
-    return {name: some(rows, 10 * index) for index, name in enumerate(PARTS)}
+    return {name: some(rows, 10 * index) for index, name in enumerate(SET_PARTS)}
 
 
 def test_what_is_published_is_what_is_read(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_what_is_published_is_what_is_read(tmp_path: Path) -> None:
     for name, table in parts().items():
         assert again.read(name).equals(table)
         [shard] = again.shards(name)
-        assert again.manifest.parts[name] == Part(rows=3, sha256={shard.name: hash_file(shard)})
+        assert again.manifest.parts[name] == SetPart(rows=3, sha256={shard.name: hash_file(shard)})
 
 
 def test_shards_split_and_come_back_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.prompts import file_prompts
 from learnable.data.sources.simulated import (
     NOTICE,
-    SIMULATED,
+    SIMULATED_FAMILY,
     SimulatedKnobs,
     beta_shapes,
     draw_beta,
@@ -91,11 +91,11 @@ def test_a_std_is_that_of_rate_one_half_and_all_prompts_are_equally_concentrated
 
 
 def test_users_and_specs_keep_their_word_for_the_standard_deviation() -> None:
-    assert SIMULATED.knob_names() == ("alpha", "beta", "spread", "cases", "partial_credit")
-    assert SIMULATED.knob_defaults()["spread"] == 0.0
-    assert SIMULATED.set_knobs({"spread": "0.2"}) == SimulatedKnobs(std=0.2)
+    assert SIMULATED_FAMILY.knob_names() == ("alpha", "beta", "spread", "cases", "partial_credit")
+    assert SIMULATED_FAMILY.knob_defaults()["spread"] == 0.0
+    assert SIMULATED_FAMILY.set_knobs({"spread": "0.2"}) == SimulatedKnobs(std=0.2)
     with pytest.raises(LearnableError, match="no knob 'std'"):
-        SIMULATED.set_knobs({"std": 0.2})
+        SIMULATED_FAMILY.set_knobs({"std": 0.2})
 
 
 def test_simulated_prompts_join_only_where_they_are_named() -> None:

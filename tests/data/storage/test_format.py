@@ -11,11 +11,11 @@ from upath import UPath
 
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import LearnableError
-from learnable.data.storage.format import FORMAT, FORMAT_FILE
+from learnable.data.storage.format import FORMAT_FILE, STORE_FORMAT
 from learnable.data.store import Store, find_home
 from tests.data.ledger.rollouts_for_tests import DRAW, rollout
 
-READS = f"and this version of Learnable reads format {FORMAT}: "
+READS = f"and this version of Learnable reads format {STORE_FORMAT}: "
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def list_names(root: Path) -> list[str]:
 def test_a_store_has_its_format_from_the_first_file_on(tmp_path: Path) -> None:
     fill(tmp_path / "s")
     file = tmp_path / "s" / FORMAT_FILE
-    assert json.loads(file.read_text()) == {"format": FORMAT}
+    assert json.loads(file.read_text()) == {"format": STORE_FORMAT}
     written = file.stat()
     fill(tmp_path / "s", 1)
     assert file.stat().st_ino == written.st_ino
@@ -59,7 +59,7 @@ def test_processes_that_make_one_store_at_once_all_write_into_it(tmp_path: Path)
         process.join()
     assert [process.exitcode for process in processes] == [0] * count
     assert len(list((tmp_path / "s" / "rollouts").rglob("*.parquet"))) == count
-    assert json.loads((tmp_path / "s" / FORMAT_FILE).read_text()) == {"format": FORMAT}
+    assert json.loads((tmp_path / "s" / FORMAT_FILE).read_text()) == {"format": STORE_FORMAT}
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_processes_that_make_one_store_at_once_all_write_into_it(tmp_path: Path)
         (None, "names no format"),
         ("not json", "names no format"),
         ("[1]", "names no format"),
-        (f'{{"format": {FORMAT + 1}}}', f"is of format {FORMAT + 1}"),
+        (f'{{"format": {STORE_FORMAT + 1}}}', f"is of format {STORE_FORMAT + 1}"),
         ('{"format": true}', "is of format True"),
         ('{"format": "1"}', "is of format '1'"),
     ],

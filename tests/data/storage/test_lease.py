@@ -98,7 +98,7 @@ def test_a_lease_is_taken_over_once_its_beats_have_stopped_for_six(memory: UPath
 
     beat()
     with hold_lease(memory, Patience(clock, beat), 10) as lock:
-        assert 3000 - 50 + 60 <= clock.now <= 3000 + 60 + 10 + 2 * lease.POLL_SECONDS
+        assert 3000 - 50 + 60 <= clock.now <= 3000 + 60 + 10 + 2 * lease.LEASE_POLL_SECONDS
         assert read(memory)["token"] != "theirs"
         lock.check()
     assert not memory.fs.exists((memory / LEASE_FILE).path)
@@ -139,7 +139,7 @@ def test_a_lease_that_somebody_deletes_in_its_place_is_no_fault_of_the_server(
 
 
 def test_one_of_many_takes_an_expired_lease(remote: UPath, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lease, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(lease, "LEASE_POLL_SECONDS", 0.05)
     write(remote)
     inside, most = [], []
 

@@ -28,7 +28,7 @@ from upath import UPath
 from learnable.data.storage import lease
 from learnable.data.storage.lock import hold_store
 
-lease.POLL_SECONDS = 0.05
+lease.LEASE_POLL_SECONDS = 0.05
 with hold_store(UPath(sys.argv[1]), on_wait=lambda _: print("waiting", flush=True)):
     child = os.fork() if "fork" in sys.argv else 0
     if child == 0 and "fork" in sys.argv:
@@ -42,7 +42,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 @pytest.fixture(params=["local", "s3"])
 def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UPath]:
-    monkeypatch.setattr(lease, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(lease, "LEASE_POLL_SECONDS", 0.05)
     if request.param == "local":
         yield UPath(tmp_path / "store")
         return

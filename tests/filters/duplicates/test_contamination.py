@@ -13,9 +13,9 @@ from learnable.data.records import Message, Prompt
 from learnable.data.sources.files.evaluation_sets import EvaluationSet, read_evaluation_set
 from learnable.filters.duplicates import contamination
 from learnable.filters.duplicates.contamination import (
+    ITEM_TEMPLATE_RUN,
     LONG_RUN,
     SHORT_RUN,
-    TEMPLATE_RUN,
     TEMPLATE_SHARE,
     find_contaminated,
 )
@@ -171,7 +171,7 @@ def by_hand(prompts: Sequence[Prompt], sets: Sequence[EvaluationSet]) -> dict[st
 def template_runs(groups: list[list[tuple[str, ...]]]) -> set[tuple[str, ...]]:
     found: set[tuple[str, ...]] = set()
     for group in groups:
-        counts = Counter(run for words in group for run in set(slices(words, TEMPLATE_RUN)))
+        counts = Counter(run for words in group for run in set(slices(words, ITEM_TEMPLATE_RUN)))
         found |= {run for run, n in counts.items() if n >= TEMPLATE_TEXTS and n > TEMPLATE_SHARE * len(group)}
     return found
 
@@ -181,8 +181,8 @@ def slices(words: tuple[str, ...], length: int) -> list[tuple[str, ...]]:
 
 
 def own_runs(words: tuple[str, ...], length: int, templates: set[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    starts = [i for i, run in enumerate(slices(words, TEMPLATE_RUN)) if run in templates]
-    covered = {i + offset for i in starts for offset in range(TEMPLATE_RUN)}
+    starts = [i for i, run in enumerate(slices(words, ITEM_TEMPLATE_RUN)) if run in templates]
+    covered = {i + offset for i in starts for offset in range(ITEM_TEMPLATE_RUN)}
     return [
         run for i, run in enumerate(slices(words, length)) if 2 * len(covered & set(range(i, i + length))) <= length
     ]
@@ -272,4 +272,4 @@ def test_where_there_is_no_evaluation_set_no_template_is_looked_for(monkeypatch:
 
     monkeypatch.setattr(contamination, "read_texts", refuse)
     found = find_contaminated([ask("one two three")], [])
-    assert (found.schema, found.height) == (contamination.SCHEMA, 0)
+    assert (found.schema, found.height) == (contamination.CONTAMINATION_SCHEMA, 0)

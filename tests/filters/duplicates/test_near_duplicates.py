@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from learnable.data.errors import LearnableError
 from learnable.data.records import Message, Prompt
 from learnable.filters.duplicates.near_duplicates import (
+    MIN_OWN_WORDS,
     MISSED,
     PERMUTATIONS,
-    SHORTEST,
     TEMPLATE_RUN,
     choose_band_shape,
     find_duplicates,
@@ -98,7 +98,7 @@ def test_short_prompts_are_duplicates_when_exact() -> None:
         "collides_with": first.prompt_id,
         "overlap": 1.0,
     }
-    seven = sentence("short", SHORTEST - 1)
+    seven = sentence("short", MIN_OWN_WORDS - 1)
     assert collisions([ask(seven), ask(f"{seven} {seven.split()[0]}")], near=0.1) == {}
 
 
@@ -230,7 +230,7 @@ def overlap(one: list[str], other: list[str], runs: Counter[tuple[str, ...]]) ->
     if one == other:
         return 1.0
     own = [strip_templates(words, runs) for words in (one, other)]
-    return min(jaccard(one, other), jaccard(*own)) if min(map(len, own)) >= SHORTEST else 0.0
+    return min(jaccard(one, other), jaccard(*own)) if min(map(len, own)) >= MIN_OWN_WORDS else 0.0
 
 
 def strip_templates(words: list[str], runs: Counter[tuple[str, ...]]) -> list[str]:

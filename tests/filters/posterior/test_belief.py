@@ -12,7 +12,7 @@ from scipy.stats import beta as beta_distribution
 from learnable.data.band import Band
 from learnable.filters.decisions.choosing import expected_within_variance
 from learnable.filters.decisions.decide import expected_mean
-from learnable.filters.posterior.belief import EDGES, RATES, Belief
+from learnable.filters.posterior.belief import RATE_EDGES, RATE_GRID, Belief
 from tests.filters.populations_for_tests import Prior, Values, below, draw_means, expected_means
 
 SHAPES = st.floats(0.1, 5.0)
@@ -29,16 +29,16 @@ def expect(belief: Belief) -> tuple[float, float]:
 
 
 def test_the_grid_is_even_and_has_the_usual_ends_of_bands() -> None:
-    assert (np.diff(RATES) > 0).all()
-    assert np.isin([0.1, 0.2, 0.25, 0.5, 0.75, 0.8, 0.9], np.round(EDGES, 12)).all()
-    assert np.diff(EDGES).max() < 0.014
-    assert RATES[1] < 1e-4
+    assert (np.diff(RATE_GRID) > 0).all()
+    assert np.isin([0.1, 0.2, 0.25, 0.5, 0.75, 0.8, 0.9], np.round(RATE_EDGES, 12)).all()
+    assert np.diff(RATE_EDGES).max() < 0.014
+    assert RATE_GRID[1] < 1e-4
 
 
 @given(PRIORS, COUNTS)
 def test_rollouts_update_by_bayes_rule(prior: Prior, counts: tuple[int, int]) -> None:
     n, s = counts
-    by_hand = [w * p**s * (1 - p) ** (n - s) for w, p in zip(prior.belief.weights, RATES, strict=True)]
+    by_hand = [w * p**s * (1 - p) ** (n - s) for w, p in zip(prior.belief.weights, RATE_GRID, strict=True)]
     np.testing.assert_allclose(prior.belief.update(n, s).weights, np.array(by_hand) / sum(by_hand), atol=1e-12)
 
 
@@ -82,7 +82,9 @@ def test_interval_leaves_out_each_tail(prior: Prior, counts: tuple[int, int], co
     assert 0 <= low <= high <= 1
     for end, q in ((low, tail), (high, 1 - tail)):
         assert float(below(found, min(1.0, end + 1e-9))) >= q - 1e-6
-        if EDGES[1] <= end <= EDGES[-2]:  # the smallest such point, where it is not the end of an outermost cell
+        if (
+            RATE_EDGES[1] <= end <= RATE_EDGES[-2]
+        ):  # the smallest such point, where it is not the end of an outermost cell
             assert float(below(found, end - 1e-9)) <= q + 1e-6
 
 

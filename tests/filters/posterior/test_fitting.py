@@ -224,7 +224,7 @@ def test_the_fit_finds_the_best_of_several_optima(monkeypatch: pytest.MonkeyPatc
         pilots.append(8 - passes if mirrored else passes)
     sizes = np.full(64, 8)
     found = [_Grid(sizes, passes).fit_smooth() for passes in pilots]
-    monkeypatch.setattr("learnable.filters.posterior.fitting.STARTS", MANY_STARTS)
+    monkeypatch.setattr("learnable.filters.posterior.fitting.BELIEF_STARTS", MANY_STARTS)
     for passes, few in zip(pilots, found, strict=True):
         np.testing.assert_allclose(few, _Grid(sizes, passes).fit_smooth(), atol=1e-4)
 

@@ -10,7 +10,7 @@ from learnable.filters.posterior.value_fit import fit_value_model
 from learnable.filters.posterior.value_model import (
     COARSE_CENTRES,
     CONCENTRATIONS,
-    EDGES,
+    LOGIT_EDGES,
     Rewards,
     ValueModel,
     count_values,
@@ -37,7 +37,7 @@ def fitted(rewards: Values) -> ValueModel:
 
 def binary(prior: Prior) -> ValueModel:
     """The model of rewards of 0 and 1 whose path has the prior's own weights: t is the log-odds of a pass."""
-    below = np.array([float(prior.belief.update(0, 0).in_band(Band(0, p))) for p in 1 / (1 + np.exp(-EDGES))])
+    below = np.array([float(prior.belief.update(0, 0).in_band(Band(0, p))) for p in 1 / (1 + np.exp(-LOGIT_EDGES))])
     weights = np.concatenate([np.diff(below), [prior.zero, prior.one], np.zeros(APART)])
     two = np.array([0.0, 1.0])
     coarse = find_chances(np.zeros(2), two, COARSE_CENTRES)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.special import expit
 
-from learnable.filters.prediction.regression import FOLDS, deal_folds, fit_logistic, fit_rates
+from learnable.filters.prediction.regression import REGRESSION_FOLDS, deal_folds, fit_logistic, fit_rates
 
 
 def draw(groups: int, slope: float, seed: int = 0) -> tuple[csr_matrix, np.ndarray, np.ndarray]:
@@ -58,7 +58,7 @@ def test_the_way_that_predicts_best_is_chosen() -> None:
 
 def test_folds_are_of_one_size() -> None:
     counts = np.bincount(deal_folds(103))
-    assert len(counts) == FOLDS
+    assert len(counts) == REGRESSION_FOLDS
     assert counts.max() - counts.min() <= 1
 
 

@@ -9,8 +9,8 @@ from learnable.data.band import Band
 from learnable.filters.arrays import Values
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import StoppingRule
-from learnable.filters.stopping.plan import Estimate, Plan, plan_ahead, plan_fixed
-from learnable.filters.stopping.schedule import Round, Schedule
+from learnable.filters.stopping.plan import Estimate, SamplingPlan, plan_ahead, plan_fixed
+from learnable.filters.stopping.schedule import SamplingRound, Schedule
 from learnable.filters.stopping.table import StoppingTable, list_block_ends
 from tests.filters.populations_for_tests import Prior, draw_means
 
@@ -39,11 +39,11 @@ class Pool:
         uniforms = np.random.default_rng([seed, 2]).random((len(rates), budget.count_max_rollouts(16)))
         return cls((uniforms < rates[:, None]).astype(np.float64), budget, families, seed)
 
-    def sample(self, round_: Round) -> None:
+    def sample(self, round_: SamplingRound) -> None:
         for prompt, first, end in zip(round_.prompts, round_.first, round_.end, strict=True):
             self.schedule.rewards[prompt, first:end] = self.rewards[prompt, first:end]
 
-    def plan(self, *, endless: bool = False, seed: int = 0) -> Plan:
+    def plan(self, *, endless: bool = False, seed: int = 0) -> SamplingPlan:
         schedule, round_ = self.schedule, self.round_
         schedule.requested[round_.prompts] = round_.first
         tokens = np.where(schedule.requested > 0, TOKENS, np.nan)
@@ -58,7 +58,7 @@ class Pool:
             self.round_ = self.schedule.request_next_round()
         self.schedule.requested[self.round_.prompts] = self.round_.first
         requested = self.schedule.requested
-        self.round_ = Round(*(np.zeros(0, np.int64) for _ in range(3)))
+        self.round_ = SamplingRound(*(np.zeros(0, np.int64) for _ in range(3)))
         return int((requested > 0).sum()), int(requested.sum()), len(self.schedule.find_certified())
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from learnable.data.band import Band
 from learnable.filters.stopping import schedule as module
 from learnable.filters.stopping.budget import SamplingBudget
-from learnable.filters.stopping.schedule import Round, Schedule, hash_to_uniforms
+from learnable.filters.stopping.schedule import SamplingRound, Schedule, hash_to_uniforms
 from learnable.filters.stopping.table import KEEP
 
 Rates = NDArray[np.float64]
@@ -29,7 +29,7 @@ class Pool:
         names = families or ["f"] * len(rates)
         self.schedule = Schedule(names, rng.random(len(rates)), Band(), budget)
         self.answers = (rng.random(self.schedule.rewards.shape) < rates[:, None]).astype(float)
-        self.rounds: list[Round] = []
+        self.rounds: list[SamplingRound] = []
 
     def run(self) -> Schedule:
         round_ = self.schedule.request_pilot()
@@ -39,7 +39,7 @@ class Pool:
             round_ = self.schedule.request_next_round()
         return self.schedule
 
-    def answer(self, round_: Round) -> None:
+    def answer(self, round_: SamplingRound) -> None:
         for prompt, first, end in zip(round_.prompts, round_.first, round_.end, strict=True):
             self.schedule.rewards[prompt, first:end] = self.answers[prompt, first:end]
 
@@ -123,7 +123,7 @@ def test_a_precision_is_kept_on_average() -> None:
 def test_a_hopeless_goal_is_given_up_early() -> None:
     schedule = Pool(np.zeros(5000), SamplingBudget(want=20)).run()
     assert schedule.gave_up
-    assert (schedule.requested > 0).sum() == module.ENOUGH_TO_GIVE_UP
+    assert (schedule.requested > 0).sum() == module.ENOUGH_GROUPS_TO_STOP
 
 
 def test_a_fixed_budget_is_one_round() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learnable.data.band import Band
-from learnable.filters.posterior.belief import RATES, share_in_band
+from learnable.filters.posterior.belief import RATE_GRID, share_in_band
 from learnable.filters.stopping.table import (
     CONTINUE,
     DROP,
@@ -48,7 +48,7 @@ class ByHand:
     def moment(self, n: int, s: int, inside: bool = False) -> float:
         """The chance of one order of s passes among n, or that and to be in the band: rate by rate."""
         weights, share = self.prior.belief.weights.tolist(), share_in_band(self.band).tolist()
-        parts = zip(RATES.tolist(), weights, share if inside else [1.0] * len(share), strict=True)
+        parts = zip(RATE_GRID.tolist(), weights, share if inside else [1.0] * len(share), strict=True)
         return sum(w * part * p**s * (1 - p) ** (n - s) for p, w, part in parts)
 
     def inside(self, n: int, s: int) -> float:

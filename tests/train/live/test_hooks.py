@@ -13,7 +13,7 @@ import pytest
 from learnable.data.errors import LearnableError
 from learnable.train import LearnabilitySampler
 from learnable.train.live.course import Course
-from learnable.train.live.hooks import CERTIFICATE, NUMBERS, ROW, read_certificates
+from learnable.train.live.hooks import LIVE_COLUMNS, NUMBERS, ROW, read_certificates
 from learnable.train.monitor.records import StepRecord
 from learnable.verifiers.families.curriculum import Curriculum, Stage
 
@@ -205,7 +205,7 @@ def test_a_run_that_gets_to_know_its_prompts_or_knows_them_says_nothing(
     long, _ = make_trainer(tiny_policy, tmp_path / "long", prompts, max_steps=13)
     LearnabilitySampler.attach(long)
     known, _ = make_trainer(tiny_policy, tmp_path / "known", prompts, max_steps=2)
-    for name in CERTIFICATE:
+    for name in LIVE_COLUMNS:
         known.train_dataset = known.train_dataset.add_column(name, [0.5] * len(prompts))
     LearnabilitySampler.attach(known)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from learnable.data.records import Prompt, name_problem
 from learnable.data.sources.family import Family, UsualNumber, check_knobs, count_pairs, knob, on_scale, shuffled_grid
-from learnable.data.sources.wording import Kind
+from learnable.data.sources.wording import QuestionKind
 from learnable.verifiers.answers.families.questions import CURRICULA, NATURAL, find_numbers
 
 TEMPLATES = (
@@ -113,7 +113,7 @@ ARITHMETIC = Family(
     readable=("largest", "digits"),
     curriculum=CURRICULA / "arithmetic.toml",
     kinds={
-        "arithmetic": Kind(
+        "arithmetic": QuestionKind(
             re.compile(r"(?P<a>\d+) (?P<sign>[+*-]) (?P<b>\d+)"),
             (("a",), ("b",), ("sign", "said")),
             complete=lambda parts: {**parts, "said": SAID[parts["sign"]]},

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from learnable.data.records import Prompt, name_problem
 from learnable.data.sources.family import Family, check_knobs, knob, on_scale, shuffled_grid
-from learnable.data.sources.wording import Kind
+from learnable.data.sources.wording import QuestionKind
 from learnable.verifiers.answers.families.questions import NATURAL
 
 TEMPLATES = {
@@ -65,8 +65,8 @@ BINARY = Family(
     needs=read_needed,
     readable=("bits",),
     kinds={
-        "to_binary": Kind(re.compile(r"(?:Write|is) (?P<given>\d+) in binary"), (("given",),)),
-        "from_binary": Kind(re.compile(r"the binary number (?P<given>\d+) in decimal"), (("given",),)),
+        "to_binary": QuestionKind(re.compile(r"(?:Write|is) (?P<given>\d+) in binary"), (("given",),)),
+        "from_binary": QuestionKind(re.compile(r"the binary number (?P<given>\d+) in decimal"), (("given",),)),
     },
     natural=NATURAL,
 )

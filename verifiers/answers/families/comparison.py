@@ -17,7 +17,7 @@ from learnable.data.sources.family import (
     on_scale,
     shuffled_grid,
 )
-from learnable.data.sources.wording import Kind
+from learnable.data.sources.wording import QuestionKind
 from learnable.verifiers.answers.families.questions import NATURAL, find_numbers
 
 CHOICES = ("Yes", "No")
@@ -150,12 +150,12 @@ COMPARISON = Family(
     needs=read_needed,
     readable=("largest", "gap", "decimals"),
     kinds={
-        "comparison": Kind(
+        "comparison": QuestionKind(
             re.compile(r"[Ii]s (?P<a>\d+) (?P<word>greater|less) than (?P<b>\d+)"),
             (("a",), ("b",), ("word", "said")),
             complete=lambda parts: {**parts, "said": SAID[parts["word"]]},
         ),
-        "sizes": Kind(
+        "sizes": QuestionKind(
             re.compile(r"(?P<word>larger|smaller)[,:] (?P<a>[\d.]+) or (?P<b>[\d.]+)\?"), (("a",), ("b",), ("word",))
         ),
     },

@@ -22,7 +22,7 @@ from learnable.data.sources.family import (
     shuffled_grid,
     shuffled_range,
 )
-from learnable.data.sources.wording import Kind
+from learnable.data.sources.wording import QuestionKind
 from learnable.verifiers.answers.families.questions import CURRICULA, NATURAL
 from learnable.verifiers.answers.families.words import COUNTED_WORDS, LISTED_WORDS
 
@@ -164,9 +164,11 @@ COUNTING = Family(
     readable=("most_words", "word_length"),
     curriculum=CURRICULA / "counting.toml",
     kinds={
-        "letters": Kind(re.compile(r"'(?P<letter>\w)' (?:appear )?in '(?P<word>\w+)'"), (("letter",), ("word",))),
-        "lengths": Kind(re.compile(r"letters (?:are in|of) '(?P<word>\w+)'"), (("word",),)),
-        "lists": Kind(re.compile(r"(?:words:|list\?) (?P<words>.+)$"), (("words",),)),
+        "letters": QuestionKind(
+            re.compile(r"'(?P<letter>\w)' (?:appear )?in '(?P<word>\w+)'"), (("letter",), ("word",))
+        ),
+        "lengths": QuestionKind(re.compile(r"letters (?:are in|of) '(?P<word>\w+)'"), (("word",),)),
+        "lists": QuestionKind(re.compile(r"(?:words:|list\?) (?P<words>.+)$"), (("words",),)),
     },
     natural=NATURAL,
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from learnable.data.records import Prompt, name_problem
 from learnable.data.sources.family import Family, check_knobs, count_pairs, knob, on_scale, shuffled_grid
-from learnable.data.sources.wording import Kind
+from learnable.data.sources.wording import QuestionKind
 from learnable.verifiers.answers.families.questions import NATURAL, find_numbers
 
 FORMS = ("EvenOrOdd", "ParityOfSum")
@@ -62,6 +62,6 @@ PARITY = Family(
     count=count_problems,
     needs=read_needed,
     readable=("largest",),
-    kinds={"parity": Kind(re.compile(r"(?:Is|odd:) (?P<counted>\d+(?: \+ \d+)?)"), (("counted",),))},
+    kinds={"parity": QuestionKind(re.compile(r"(?:Is|odd:) (?P<counted>\d+(?: \+ \d+)?)"), (("counted",),))},
     natural=NATURAL,
 )

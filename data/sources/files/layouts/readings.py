@@ -19,10 +19,7 @@ from learnable.data.sources.files.answers import final_answer
 from learnable.data.sources.files.columns import choice_text, fit_number, json_ready, parse_cell, single
 from learnable.data.sources.files.options import Options
 
-MAX_EXPRESSION = 300  # characters: what is longer is a solution, not an answer
-NO_ANSWER = ("proof", "notfound", "not found", "none", "null", "n/a", "nan", "unknown")
 AIME_MAX = 999
-EMPTY_CELLS = ("", "null", "none", "nan")
 
 _FINAL_NUMBER = re.compile(r"####[ \t]*[-+\u2212]?[$\u20ac\u00a3]?[-+]?[0-9][0-9,]*(?:[./][0-9]+)?[ \t]*%?\s*\Z")
 _BOXED = re.compile(r"\\f?box(?:ed)?\s*(?:(\{)|([^\s{}$]+))")
@@ -35,7 +32,7 @@ class UnreadError(LearnableError):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class AnswerReader:
     """How an answer is read, and what it is in words, followed by the name of its column."""
 
     read: Callable[[Any, Any], Spec]
@@ -92,7 +89,9 @@ def _read_expression(value: Any, choices: Options) -> Spec:
         return _read_boxed(text, choices)
     if text.startswith("$") and text.endswith("$") and text.count("$") in (2, 4):
         text = text.strip("$").strip()
-    if not text or text.casefold() in NO_ANSWER or len(text) > MAX_EXPRESSION or "\n" in text:
+    absent = ("", "proof", "notfound", "not found", "none", "null", "n/a", "nan", "unknown")
+    # What is longer than 300 characters is a solution, not an answer.
+    if text.casefold() in absent or len(text) > 300 or "\n" in text:
         raise UnreadError(r"an answer is a number or an expression on one line, or stands in \boxed{...}")
     return {"answer": text}
 
@@ -174,7 +173,7 @@ def _parse(value: Any) -> Any:
     if not isinstance(value, str):
         return json_ready(value)
     parsed = json_ready(parse_cell(value))
-    return value if parsed is None and value.strip().casefold() not in EMPTY_CELLS else parsed
+    return value if parsed is None and value.strip().casefold() not in ("", "null", "none", "nan") else parsed
 
 
 def _by_item(given: Any, count: int) -> Any:
@@ -194,15 +193,15 @@ def _filled(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 READINGS = {
-    "hashes": Reading(_read_hashes, "the number behind the last '####' of"),
-    "boxed": Reading(_read_boxed, r"what the last \boxed{} holds in"),
-    "to_999": Reading(_read_to_999, f"the whole number from 0 to {AIME_MAX} in"),
-    "expression": Reading(_read_expression, "the number or expression in"),
-    "number": Reading(_read_number, "the number in"),
-    "measured": Reading(_read_measured, "the number, without its unit, or the text in"),
-    "texts": Reading(_read_texts, "any of the texts in"),
-    "choice": Reading(read_choice, "the choice that is named in"),
-    "choice_or_value": Reading(_read_choice_or_value, "the choice, the number or the text in"),
-    "instructions": Reading(_read_instructions, "made of the instructions in"),
-    "tests": Reading(_read_tests, "made of the tests in"),
+    "hashes": AnswerReader(_read_hashes, "the number behind the last '####' of"),
+    "boxed": AnswerReader(_read_boxed, r"what the last \boxed{} holds in"),
+    "to_999": AnswerReader(_read_to_999, f"the whole number from 0 to {AIME_MAX} in"),
+    "expression": AnswerReader(_read_expression, "the number or expression in"),
+    "number": AnswerReader(_read_number, "the number in"),
+    "measured": AnswerReader(_read_measured, "the number, without its unit, or the text in"),
+    "texts": AnswerReader(_read_texts, "any of the texts in"),
+    "choice": AnswerReader(read_choice, "the choice that is named in"),
+    "choice_or_value": AnswerReader(_read_choice_or_value, "the choice, the number or the text in"),
+    "instructions": AnswerReader(_read_instructions, "made of the instructions in"),
+    "tests": AnswerReader(_read_tests, "made of the tests in"),
 }

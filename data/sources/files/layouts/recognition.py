@@ -20,13 +20,12 @@ from learnable.data.sources.files.columns import (
     single,
 )
 from learnable.data.sources.files.layouts.readings import READINGS, UnreadError
-from learnable.data.sources.files.layouts.table import CONTEXT, LAYOUTS, LETTERS, OPEN_LAYOUTS, Layout
+from learnable.data.sources.files.layouts.table import CONTEXT, LAYOUTS, LETTER_COLUMNS, OPEN_LAYOUTS, FileLayout
 from learnable.data.sources.files.options import NO_OPTIONS, Options, read_choices
 from learnable.data.sources.files.templates import Template, find_column, read_template
 
 LOOKED_AT = 200  # rows at the beginning of a file, by which its layout is told
 OTHERWISE = "--prompt-column, --answer-column and --verifier say otherwise"
-OTHER_QUESTION = "--prompt-column and --prompt-template say otherwise"
 MADE_SPECS = ("tests", "instructions")  # readings of what is a spec without an answer
 
 
@@ -52,7 +51,7 @@ class Question:
             return self.template
         letters = "\n".join(f"{letter}. {{{letter}}}" for letter in string.ascii_uppercase)
         text = self.template.text if self.template is not None else f"{{{self.column}}}"
-        return Template(f"{text}\n\n{letters if self.listed == LETTERS else f'{{{self.listed}}}'}", known=True)
+        return Template(f"{text}\n\n{letters if self.listed == LETTER_COLUMNS else f'{{{self.listed}}}'}", known=True)
 
     def read(self, row: Row, place: str, choices: Options = NO_OPTIONS) -> object:
         """Return the prompt of a row. Raises `BadRowError` where there is no such column."""
@@ -67,7 +66,7 @@ class Question:
 class Recognised:
     """A layout with the names that its columns have in a file; `verifier` is the judge that a flag names, or None."""
 
-    layout: Layout
+    layout: FileLayout
     question: Question
     answer: str
     verifier: str | None = None
@@ -189,7 +188,7 @@ def find_question(rows: Sequence[tuple[str, Row]], columns: Columns) -> tuple[st
     return None if found is None or template is None else (found.layout.name, template)
 
 
-def _may_judge(verifier: str | None, layout: Layout) -> bool:
+def _may_judge(verifier: str | None, layout: FileLayout) -> bool:
     """Whether a judge that a flag names, if any, can do with what the layout reads: tests are for programs alone."""
     made = {one.verifiers[0] for one in LAYOUTS if one.reading in MADE_SPECS}
     return verifier in layout.verifiers if verifier in made else True
@@ -197,7 +196,8 @@ def _may_judge(verifier: str | None, layout: Layout) -> bool:
 
 def tell_question(source: str, name: str, template: Template) -> str:
     """Say how the prompts of a well-known set are made, and how to say otherwise."""
-    return f"{source} looks like {name}: the prompt is {name_columns(template.names)}; {OTHER_QUESTION}"
+    prompt = name_columns(template.names)
+    return f"{source} looks like {name}: the prompt is {prompt}; --prompt-column and --prompt-template say otherwise"
 
 
 def name_columns(names: Sequence[str]) -> str:
@@ -216,7 +216,7 @@ def _is_complete(row: Row, verifier: str | None) -> bool:
     return bool(verifier and find_column(row, PROMPT) and (find_column(row, "answer") or find_column(row, "form")))
 
 
-def _find_columns(layout: Layout, rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised | None:
+def _find_columns(layout: FileLayout, rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised | None:
     """Return the layout with the columns of the first row that has them all."""
     for _, row in rows:
         prompt, answer = _prompt_column(layout, row, columns), _answer_column(layout, row, columns)
@@ -230,7 +230,7 @@ def _find_columns(layout: Layout, rows: Sequence[tuple[str, Row]], columns: Colu
     return None
 
 
-def _find_question(layout: Layout, prompt: str, rows: Sequence[tuple[str, Row]], columns: Columns) -> Question:
+def _find_question(layout: FileLayout, prompt: str, rows: Sequence[tuple[str, Row]], columns: Columns) -> Question:
     if columns.template:
         return Question(prompt, read_template(columns.template))
     if columns.prompt != PROMPT:
@@ -240,7 +240,7 @@ def _find_question(layout: Layout, prompt: str, rows: Sequence[tuple[str, Row]],
     return Question(prompt, template if template.names != (prompt,) else None, layout.choices)
 
 
-def _prompt_column(layout: Layout, row: Row, columns: Columns) -> str | None:
+def _prompt_column(layout: FileLayout, row: Row, columns: Columns) -> str | None:
     if columns.prompt != PROMPT or (find_column(row, PROMPT) and not columns.template):
         fits = columns.prompt.casefold() in map(
             str.casefold, layout.prompt
@@ -249,7 +249,7 @@ def _prompt_column(layout: Layout, row: Row, columns: Columns) -> str | None:
     return next(filter(None, (find_column(row, name) for name in layout.prompt)), None)
 
 
-def _answer_column(layout: Layout, row: Row, columns: Columns) -> str | None:
+def _answer_column(layout: FileLayout, row: Row, columns: Columns) -> str | None:
     if columns.answer is None:
         return next(filter(None, (find_column(row, name) for name in layout.answer)), None)
     own = columns.answer.casefold() in (name.casefold() for name in layout.answer)
@@ -266,9 +266,9 @@ def _can_read(one: Recognised, row: Row, place: str) -> bool:
     return True
 
 
-def _find_choices(row: Row, layout: Layout, place: str) -> Options:
+def _find_choices(row: Row, layout: FileLayout, place: str) -> Options:
     """Return a row's choices. Raises `BadRowError` for what cannot be read."""
-    if layout.choices == LETTERS:
+    if layout.choices == LETTER_COLUMNS:
         return _lettered_columns(row, place)
     name = find_column(row, layout.choices) if layout.choices else None
     if name is None and (layout.may_lack_choices or not layout.choices):
@@ -295,7 +295,7 @@ def _list_choices(question: str, choices: Options) -> str:
     return f"{question.rstrip()}\n\n{listed}\n\nAnswer with {', '.join(labels[:-1])} or {labels[-1]}."
 
 
-def _level(row: Row, layout: Layout) -> float | None:
+def _level(row: Row, layout: FileLayout) -> float | None:
     name = find_column(row, layout.level)
     return None if name is None else level_number(column_value(row, name), layout.levels)
 

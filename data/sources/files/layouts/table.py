@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-APPS_LEVELS = {"introductory": 1.0, "interview": 2.0, "competition": 3.0}
-LETTERS = "A"  # as `Layout.choices`: a column for each choice, named by its letter
-MATHS = ("math",)
+LETTER_COLUMNS = "A"  # as `FileLayout.choices`: a column for each choice, named by its letter
 CONTEXT = ("passage", "context", "article", "body")  # columns that a question is about
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class FileLayout:
     """How one kind of data set writes its rows. Names of columns may be dotted, and their case does not matter.
 
     - `prompt`, `answer`: the column of each; of several names the first that rows have.
     - `reading`: how the answer is read out of its column, a name in `readings.READINGS`.
     - `verifiers`: who judges. Of two, the first judges answers that are numbers, the second all others.
-    - `choices`: the column of the choices, which are listed behind the question; `LETTERS` for columns A, B, C, ...
+    - `choices`: the column of the choices, which are listed behind the question; `LETTER_COLUMNS` for columns A, B, ...
     - `template`: how the prompt is made, where that is of several columns (`Template`). Else it is the prompt's column,
       below those of `CONTEXT` that rows have.
     - `arguments`: the column of what the answer's items take as arguments.
@@ -50,8 +48,8 @@ class Layout:
 
 # Where rows have two layouts in the same columns, the one that comes first: AIME is MATH with whole numbers.
 LAYOUTS = (
-    Layout("GSM8K", ("question", "prompt"), ("answer",), "hashes", ("number",), marked=True),
-    Layout(
+    FileLayout("GSM8K", ("question", "prompt"), ("answer",), "hashes", ("number",), marked=True),
+    FileLayout(
         "MATH",
         ("problem",),
         ("solution",),
@@ -61,11 +59,11 @@ LAYOUTS = (
         level="level",
         marked=True,
     ),
-    Layout("AIME", ("problem",), ("answer",), "to_999", ("number",)),
-    Layout(
+    FileLayout("AIME", ("problem",), ("answer",), "to_999", ("number",)),
+    FileLayout(
         "MATH with answers", ("problem",), ("answer", "expected_answer"), "expression", ("mathematics",), level="level"
     ),
-    Layout(
+    FileLayout(
         "SVAMP",
         ("question",),
         ("answer",),
@@ -74,7 +72,7 @@ LAYOUTS = (
         template="{body} {question}",
         more=("body", "equation"),
     ),
-    Layout(
+    FileLayout(
         "ASDiv",
         ("question",),
         ("answer",),
@@ -83,10 +81,10 @@ LAYOUTS = (
         template="{body} {question}",
         more=("body",),
     ),
-    Layout("MAWPS", ("input",), ("target",), "number", ("number",), unsure=True),
-    Layout("MAWPS", ("sQuestion",), ("lSolutions",), "number", ("number",)),
-    Layout("CMATH", ("question",), ("answer",), "measured", ("number",), more=("grade", "reasoning_step")),
-    Layout(
+    FileLayout("MAWPS", ("input",), ("target",), "number", ("number",), unsure=True),
+    FileLayout("MAWPS", ("sQuestion",), ("lSolutions",), "number", ("number",)),
+    FileLayout("CMATH", ("question",), ("answer",), "measured", ("number",), more=("grade", "reasoning_step")),
+    FileLayout(
         "OlympiadBench",
         ("question",),
         ("final_answer",),
@@ -94,7 +92,7 @@ LAYOUTS = (
         ("mathematics",),
         more=("subfield", "answer_type"),
     ),
-    Layout(
+    FileLayout(
         "TabMWP",
         ("question",),
         ("answer",),
@@ -106,38 +104,45 @@ LAYOUTS = (
         may_lack_choices=True,
         level="grade",
     ),
-    Layout("MMLU", ("question",), ("answer",), "choice", ("choice",), "choices"),
-    Layout("MMLU-Pro", ("question",), ("answer",), "choice", ("choice",), "options"),
-    Layout("AQuA", ("question",), ("correct",), "choice", ("choice",), "options"),
-    Layout("MathQA", ("problem",), ("correct",), "choice", ("choice",), "options"),
-    Layout("AGIEval", ("question",), ("label",), "choice", ("choice",), "options"),
-    Layout("HellaSwag", ("ctx",), ("label",), "choice", ("choice",), "endings"),
-    Layout("SQuAD", ("question",), ("answers.text",), "texts", ("text",), more=("context",)),
-    Layout("multiple choice", ("question",), ("answer",), "choice", ("choice",), LETTERS, more=("A", "B")),
-    Layout("ARC", ("question", "question_stem"), ("answerKey",), "choice", ("choice",), "choices"),
-    Layout("ARC", ("question.stem",), ("answerKey",), "choice", ("choice",), "question.choices"),
-    Layout(
+    FileLayout("MMLU", ("question",), ("answer",), "choice", ("choice",), "choices"),
+    FileLayout("MMLU-Pro", ("question",), ("answer",), "choice", ("choice",), "options"),
+    FileLayout("AQuA", ("question",), ("correct",), "choice", ("choice",), "options"),
+    FileLayout("MathQA", ("problem",), ("correct",), "choice", ("choice",), "options"),
+    FileLayout("AGIEval", ("question",), ("label",), "choice", ("choice",), "options"),
+    FileLayout("HellaSwag", ("ctx",), ("label",), "choice", ("choice",), "endings"),
+    FileLayout("SQuAD", ("question",), ("answers.text",), "texts", ("text",), more=("context",)),
+    FileLayout("multiple choice", ("question",), ("answer",), "choice", ("choice",), LETTER_COLUMNS, more=("A", "B")),
+    FileLayout("ARC", ("question", "question_stem"), ("answerKey",), "choice", ("choice",), "choices"),
+    FileLayout("ARC", ("question.stem",), ("answerKey",), "choice", ("choice",), "question.choices"),
+    FileLayout(
         "verl",
         ("prompt",),
         ("reward_model.ground_truth",),
         "expression",
         ("number", "mathematics"),
-        of=("ability", MATHS),
+        of=("ability", ("math",)),
     ),
-    Layout(
+    FileLayout(
         "RLVR",
         ("messages",),
         ("ground_truth",),
         "expression",
         ("number", "mathematics"),
         more=("dataset",),
-        of=("dataset", ("gsm8k", *MATHS)),
+        of=("dataset", ("gsm8k", "math")),
     ),
-    Layout("TRL", ("prompt",), ("answer", "solution"), "expression", ("mathematics",), more=("solution",)),
-    Layout("HumanEval", ("prompt",), ("test",), "tests", ("programs",), more=("entry_point",)),
-    Layout("MBPP", ("text", "prompt"), ("test_list",), "tests", ("programs",), more=("code",)),
-    Layout("APPS", ("question",), ("input_output",), "tests", ("programs",), levels=APPS_LEVELS),
-    Layout(
+    FileLayout("TRL", ("prompt",), ("answer", "solution"), "expression", ("mathematics",), more=("solution",)),
+    FileLayout("HumanEval", ("prompt",), ("test",), "tests", ("programs",), more=("entry_point",)),
+    FileLayout("MBPP", ("text", "prompt"), ("test_list",), "tests", ("programs",), more=("code",)),
+    FileLayout(
+        "APPS",
+        ("question",),
+        ("input_output",),
+        "tests",
+        ("programs",),
+        levels={"introductory": 1.0, "interview": 2.0, "competition": 3.0},
+    ),
+    FileLayout(
         "Codeforces",
         ("description",),
         ("official_tests", "examples"),
@@ -146,15 +151,15 @@ LAYOUTS = (
         template="{description}\n\n{input_format}\n\n{output_format}",
         more=("input_format",),
     ),
-    Layout("CodeContests", ("description",), ("public_tests",), "tests", ("programs",)),
-    Layout("LiveCodeBench", ("question_content",), ("public_test_cases",), "tests", ("programs",)),
-    Layout("DeepCoder", ("problem",), ("tests",), "tests", ("programs",)),
-    Layout("IFEval", ("prompt",), ("instruction_id_list",), "instructions", ("instructions",), arguments="kwargs"),
+    FileLayout("CodeContests", ("description",), ("public_tests",), "tests", ("programs",)),
+    FileLayout("LiveCodeBench", ("question_content",), ("public_test_cases",), "tests", ("programs",)),
+    FileLayout("DeepCoder", ("problem",), ("tests",), "tests", ("programs",)),
+    FileLayout("IFEval", ("prompt",), ("instruction_id_list",), "instructions", ("instructions",), arguments="kwargs"),
 )
 
 # Sets whose rows have no answer that a verifier of ours judges: their questions alone are known.
 INSTRUCTED = "{context}\n\n{instruction}\n\n{input}"
 OPEN_LAYOUTS = (
-    Layout("Alpaca", ("instruction",), (), "", (), template=INSTRUCTED, more=("output",)),
-    Layout("Dolly", ("instruction",), (), "", (), template=INSTRUCTED, more=("response",)),
+    FileLayout("Alpaca", ("instruction",), (), "", (), template=INSTRUCTED, more=("output",)),
+    FileLayout("Dolly", ("instruction",), (), "", (), template=INSTRUCTED, more=("response",)),
 )

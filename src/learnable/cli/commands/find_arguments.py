@@ -85,9 +85,9 @@ class PromptArguments:
         own = typed["verifier"]
         typed["verifier"] = self._judge(own)
         if typed["near_duplicates"] is None and typed["location"] and not is_gym(typed["location"]):
-            from learnable.filters.duplicates.near_duplicates import NEAR
+            from learnable.filters.duplicates.near_duplicates import NEAR_OVERLAP
 
-            typed["near_duplicates"] = NEAR  # prompts of a file alone have one where none is given
+            typed["near_duplicates"] = NEAR_OVERLAP  # prompts of a file alone have one where none is given
         return PromptSettings(**typed, trusted=tuple(name_verifier(name, None, None) for name in own[1:]))
 
     def _stage(self, typed: JsonObject) -> JsonObject:

@@ -104,9 +104,9 @@ def import_rollouts(
 
 def _near(typed: JsonObject) -> JsonObject:
     """Return the settings of prompts, near duplicates found as in other files."""
-    from learnable.filters.duplicates.near_duplicates import NEAR
+    from learnable.filters.duplicates.near_duplicates import NEAR_OVERLAP
 
-    return typed | ({"near_duplicates": NEAR} if typed["near_duplicates"] is None else {})
+    return typed | ({"near_duplicates": NEAR_OVERLAP} if typed["near_duplicates"] is None else {})
 
 
 def show_import(shell: Shell, report: ImportReport, settings: ImportSettings) -> None:

@@ -104,15 +104,15 @@ def show(
 def _parts(rejects: bool, part: str | None, reason: str | None, prompt_id: str | None) -> Sequence[str]:
     """Return the parts that are meant: a reason why prompts were rejected means the rejected ones."""
     from learnable.flows.refreshing.pool import POOL_PARTS
-    from learnable.flows.showing import KEPT, REJECTED
+    from learnable.flows.showing import KEPT_PARTS, REJECTED_PARTS
 
     if part is not None:
         return (part,)
     if rejects:
-        return REJECTED
+        return REJECTED_PARTS
     if prompt_id is not None:
         return POOL_PARTS
-    return REJECTED if reason not in (None, "keep") else KEPT
+    return REJECTED_PARTS if reason not in (None, "keep") else KEPT_PARTS
 
 
 def show_list(shell: Shell, curated: CuratedSet, rows: pl.DataFrame, limit: int, again: str) -> None:
