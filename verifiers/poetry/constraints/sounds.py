@@ -82,7 +82,9 @@ def find_endings(words: tuple[str, ...]) -> frozenset[str]:
     """
     found = {"x"}
     for stresses in _stresses(words[-1]) if words else ():
-        if stresses == "x":
+        if not stresses:
+            found |= find_endings(words[:-1])  # mm has no syllable
+        elif stresses == "x":
             found |= {"m", "f"} if words[-1] in _LIGHT and _may_be_stressed(words[:-1]) else {"m"}
         elif "x" in stresses:
             found |= {"m", "f"}  # an unknown word

@@ -12,7 +12,7 @@ from learnable.verifiers.poetry.constraints.sounds import find_endings
     [
         ("beside the river", "f"), ("upon the hill", "m"), ("he walked away", "m"), ("lost in memory", "m"),
         ("nobody could have found it", "fm"), ("the water of it", "m"), ("a tower of stone", "m"),
-        ("his own undoing", "f"),
+        ("his own undoing", "f"), ("the river mm", "f"), ("mm", ""),  # without a vowel it is no syllable
         ("", ""),
     ],
 )  # fmt: skip
