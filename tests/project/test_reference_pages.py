@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from learnable.verifiers.poetry.forms import poem_forms
+from tests.support.domains import needs_poems
 from tests.support.paths import ROOT
 
 FOLDER = ROOT / "docs" / "reference"
@@ -31,6 +31,7 @@ def test_a_page_is_what_the_code_says(name: str) -> None:
     assert (FOLDER / name).read_text(encoding="utf-8") == PAGES[name](), "run make docs"
 
 
+@needs_poems
 def test_a_name_without_a_meaning_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     writer = load_writer("reference_pages")
     monkeypatch.setattr(writer, "_read_meanings", lambda: TOO_LITTLE)
@@ -38,16 +39,21 @@ def test_a_name_without_a_meaning_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         writer.write_poem_keys()
 
 
+@needs_poems
 def test_the_rules_of_poems_are_what_the_declarations_say() -> None:
     page = (FOLDER / "poem-rules.md").read_text(encoding="utf-8")
     assert page == load_writer("handbook_table").write_page(), "run make docs"
 
 
+@needs_poems
 def test_every_form_has_its_row() -> None:
+    from learnable.verifiers.poetry.forms import poem_forms
+
     page = load_writer("handbook_table").write_page()
     assert not [name for name in poem_forms() if f"| {name} |" not in page]
 
 
+@needs_poems
 def test_the_page_tells_what_decides_from_what_earns_reward_only() -> None:
     page = load_writer("handbook_table").write_page()
     rows = {row.split("|")[1].strip(): row for row in page.splitlines() if row.startswith("| ")}

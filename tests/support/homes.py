@@ -5,13 +5,16 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from learnable.verifiers.poetry.sound.lexicon import find_lexicon_file, load_lexicon
+from tests.support.domains import HAS_POEMS
 
 
 def make_home(folder: Path) -> Path:
     """Make `folder` a home, and return it."""
-    load_lexicon()
     cache = folder / ".cache" / "learnable"
     cache.mkdir(parents=True)
-    shutil.copy(find_lexicon_file(), cache)
+    if HAS_POEMS:
+        from learnable.verifiers.poetry.sound.lexicon import find_lexicon_file, load_lexicon
+
+        load_lexicon()
+        shutil.copy(find_lexicon_file(), cache)
     return folder

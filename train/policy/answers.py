@@ -9,7 +9,6 @@ from typing import Any
 
 from learnable.data.records import Prompt
 from learnable.train.policy.noise import find_level, miss_number
-from learnable.train.policy.poems import write_poem
 from learnable.verifiers.programs.family import PROBLEMS
 
 # What a slip of the pen does to a program.
@@ -85,10 +84,16 @@ def _find_parameters(form: str, spec_json: str, prompt: Prompt) -> Any:
     return _FOUND[form, spec_json]
 
 
+def _write_poem(prompt: Prompt, rng: random.Random, noisy: bool) -> str:
+    from learnable.train.policy.poems import write_poem  # which needs poems to be there
+
+    return write_poem(prompt, rng, noisy)
+
+
 WRITERS: dict[str, Callable[[Prompt, random.Random, bool], str]] = {
     "arithmetic": _write_sum,
     "comparison": _write_choice,
     "counting": _write_count,
-    "poetry": write_poem,
+    "poetry": _write_poem,
     "programs": _write_program,
 }

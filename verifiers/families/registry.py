@@ -68,8 +68,8 @@ def find_forms(names: Sequence[str], own: OwnForms | None = None) -> list[tuple[
     can be a reward. `own` are a user's forms, which come before ours of the same name. Raises `UnknownNameError` with
     the nearest names, and `LearnableError` for a form that cannot be a reward.
 
-    >>> find_forms(["shakespearean-sonnet", "fizz buzz"])
-    [('poetry', 'ShakespeareanSonnet'), ('programs', 'FizzBuzz')]
+    >>> find_forms(["greater-than", "fizz buzz"])
+    [('comparison', 'GreaterThan'), ('programs', 'FizzBuzz')]
     """
     found: dict[tuple[str, str], None] = {}
     for name in names:
@@ -89,8 +89,8 @@ def find_family_or_form(name: str, own: OwnForms | None = None) -> tuple[Family,
 
     `own` are a user's forms, which come first. Raises `UnknownNameError` with the nearest names.
 
-    >>> [(family.name, form) for family, form in map(find_family_or_form, ("poetry", "fizz buzz"))]
-    [('poetry', None), ('programs', 'FizzBuzz')]
+    >>> [(family.name, form) for family, form in map(find_family_or_form, ("counting", "fizz buzz"))]
+    [('counting', None), ('programs', 'FizzBuzz')]
     """
     families = {fold_name(known): known for known in KNOWN}
     folded = fold_name(name)

@@ -9,6 +9,7 @@ import pytest
 from learnable.train.policy.answers import write_answer
 from learnable.verifiers.families.registry import FAMILIES
 from learnable.verifiers.registry import find_verifier
+from tests.support.domains import needs_poems
 
 ALL_FORMS = [(family, form) for family in FAMILIES.values() for form in family.forms]
 
@@ -26,7 +27,12 @@ def test_answers_without_noise_pass_their_verifier(family, form):
 
 
 @pytest.mark.parametrize(
-    ("family", "form"), [("arithmetic", "Multiplication"), ("counting", "WordCount"), ("poetry", "Haiku")]
+    ("family", "form"),
+    [
+        ("arithmetic", "Multiplication"),
+        ("counting", "WordCount"),
+        pytest.param("poetry", "Haiku", marks=needs_poems),
+    ],
 )
 def test_noise_makes_competence_partial(family, form):
     rng = random.Random(5)
@@ -35,6 +41,7 @@ def test_noise_makes_competence_partial(family, form):
     assert 0.3 < share < 0.9
 
 
+@needs_poems
 def test_topics_range_from_sure_to_hopeless():
     rng = random.Random(5)
     rates: dict[str, list[bool]] = {}

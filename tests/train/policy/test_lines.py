@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.train.policy.lexicon import count_syllables, find_rhyme, find_stress, load_lexicon
 from learnable.train.policy.lines import IAMBIC, _Filling, _read_frame, draw_ends, write_line
-from learnable.verifiers.poetry.subjects import TOPICS
+
+TOPICS = pytest.importorskip("learnable.verifiers.poetry.subjects").TOPICS
 
 
 @given(count=st.integers(3, 13), seed=st.integers(0, 2**32), topic=st.none() | st.sampled_from(TOPICS))

@@ -11,6 +11,7 @@ from learnable.data.errors import LearnableError
 from learnable.verifiers.families.curriculum import Curriculum, Stage, read_curriculum, shipped_curricula
 from learnable.verifiers.families.prompts import builtin_prompts
 from learnable.verifiers.families.wordings import find_wording, reword
+from tests.support.domains import needs_poems
 
 EASY, HARD = Stage("easy", 0, {"bits": 3}), Stage("hard", 100, {"bits": 8})
 
@@ -124,6 +125,7 @@ def test_prompts_are_assigned_by_form_and_difficulty_without_a_family(tmp_path: 
     assert set(hard) >= {0, 1}
 
 
+@needs_poems
 def test_a_knob_that_no_question_shows_is_refused() -> None:
     curriculum = Curriculum("poetry", (Stage("short", 0, {"tolerance": 2}),))
     with pytest.raises(LearnableError, match="keep tolerance=2 cannot be read out of them: say it by forms"):

@@ -12,7 +12,7 @@ from learnable.data.records import Prompt
 from learnable.verifiers.families.curriculum import read_curriculum, shipped_curricula
 from learnable.verifiers.families.prompts import builtin_prompts, count_problems
 from learnable.verifiers.families.registry import find_family
-from learnable.verifiers.poetry.forms import poem_forms
+from tests.support.domains import needs_poems
 
 Bound = Callable[[Prompt, float], bool]
 DRAWN = 600
@@ -81,7 +81,7 @@ SETTINGS = [
     *(("binary", {"bits": most}) for most in (2, 9)),
     *(("mixed", {"largest": most}) for most in (3, 10, 20, 300)),
     *(("mixed", {"digits": most, "gap": 60, "most_words": 4}) for most in (2, 5)),
-    *(("poetry", {"lines": most}) for most in (1, 4, 8)),
+    *(pytest.param("poetry", {"lines": most}, marks=needs_poems) for most in (1, 4, 8)),
     *((family, {"difficulty": level}) for family in ("programs", "code") for level in (2, 5)),
 ]
 
@@ -134,19 +134,24 @@ def test_the_order_of_forms_changes_no_count(forms: tuple[str, ...]) -> None:
     assert len(problems) == count_problems(forms, knobs={"largest": 30, "digits": 2})
 
 
+@needs_poems
 @pytest.mark.parametrize("tolerance", [0, 2])
 def test_a_tolerance_holds_in_verse_too(tolerance: int) -> None:
     for prompt in builtin_prompts(["Verse", "Haiku"], limit=60, knobs={"tolerance": tolerance}):
         assert prompt.spec["tolerance"] == tolerance
 
 
+@needs_poems
 def test_verse_asks_for_no_more_than_the_knob_says() -> None:
     assert not any(
         "syllables" in prompt.text for prompt in builtin_prompts(["Verse"], limit=60, knobs={"constraints": 1})
     )
 
 
+@needs_poems
 def test_forms_of_any_length_have_so_many_stanzas_or_no_prompts() -> None:
+    from learnable.verifiers.poetry.forms import poem_forms
+
     open_forms = [form.name for form in poem_forms().values() if form.is_reward and form.repeat is not None]
     drawn = [p for name in open_forms for p in builtin_prompts([name], limit=2, knobs={"stanzas": 4})]
     said = [re.search(r"(\d+) stanzas", prompt.text) for prompt in drawn]

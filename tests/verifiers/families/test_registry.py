@@ -44,7 +44,7 @@ def generate(form, seed, knobs):
     for number in range(knobs.most):
         yield Prompt(f"{form} {number}!", "polite", {}, "greetings", form)
 
-GREETINGS = Family("greetings", ("Hello", "Goodbye"), Knobs, generate, {"hi": "Hello", "haiku": "Hello"})
+GREETINGS = Family("greetings", ("Hello", "Goodbye"), Knobs, generate, {"hi": "Hello", "addition": "Hello"})
 
 def polite(completion):
     return float("please" in completion)
@@ -101,7 +101,7 @@ def test_a_package_offers_a_family_with_its_verifier() -> None:
 def test_ours_come_first_and_alone_by_default() -> None:
     assert list(FAMILIES) == list(OURS)
     assert find_family("arithmetic").forms[0] == "Addition"
-    assert find_forms(["haiku"]) == [("poetry", "Haiku")]
+    assert find_forms(["addition"]) == [("arithmetic", "Addition")]
     assert [*KNOWN][-3:] == ["greetings", "broken", "other"]
     with pytest.raises(UnknownNameError, match="did you mean 'greetings'"):
         find_family("greeting")
@@ -111,7 +111,7 @@ def test_ours_come_first_and_alone_by_default() -> None:
 def test_a_package_that_is_broken_stops_no_form_of_ours() -> None:
     heard = Heard()
     with watched_by(heard):
-        assert find_forms(["sonnet", "hello"]) == [("poetry", "Sonnet"), ("greetings", "Hello")]
+        assert find_forms(["addition", "hello"]) == [("arithmetic", "Addition"), ("greetings", "Hello")]
         assert find_wording("natural") is not None
     assert [re.findall("'[a-z]+' of", warning) for warning in heard.warnings] == [["'broken' of"], ["'other' of"]]
     with pytest.raises(LearnableError, match=r"'broken' of an installed package \(greeters.nowhere:GREETINGS\) cannot"):

@@ -15,7 +15,7 @@ from learnable.data.sources.wording import Wording
 from learnable.verifiers.families.prompts import builtin_prompts
 from learnable.verifiers.families.registry import FAMILIES, KNOWN
 from learnable.verifiers.families.wordings import find_wording, list_kinds, read_wording, reword
-from learnable.verifiers.poetry.forms import load_forms
+from tests.support.domains import needs_poems
 
 LAMPS = """
 [Lamp]
@@ -75,6 +75,7 @@ def test_every_part_of_a_question_is_in_its_other_words() -> None:
         assert parts["statement"] in other.text
 
 
+@needs_poems
 def test_a_poem_is_about_one_of_the_phrases_and_its_rules_are_said() -> None:
     wording = natural()
     for plain, other in reworded("poetry", wording):
@@ -84,6 +85,7 @@ def test_a_poem_is_about_one_of_the_phrases_and_its_rules_are_said() -> None:
         assert {**other.spec, "topic": ""} == {**plain.spec, "topic": ""}
 
 
+@needs_poems
 def test_a_poem_is_about_one_of_as_many_topics_as_are_wanted() -> None:
     wording = natural()
     few = {other.spec["topic"] for _, other in reworded("poetry", wording, knobs={"topics": 3})}
@@ -98,7 +100,10 @@ def test_the_same_prompts_get_the_same_words_and_none_comes_twice() -> None:
     assert len(set(first)) == 300
 
 
+@needs_poems
 def test_a_form_of_one_s_own_is_reworded_too(tmp_path: Path) -> None:
+    from learnable.verifiers.poetry.forms import load_forms
+
     (tmp_path / "forms.toml").write_text(LAMPS)
     own = load_forms(str(tmp_path / "forms.toml"))
     [plain] = builtin_prompts(["Lamp"], limit=1, own=own)
@@ -107,6 +112,7 @@ def test_a_form_of_one_s_own_is_reworded_too(tmp_path: Path) -> None:
     assert other.text != plain.text
 
 
+@needs_poems
 def test_a_file_says_what_is_worded_otherwise_and_the_rest_stays_plain(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('arithmetic = ["Na, {a} {said} {b}?"]\ntopics = ["my hat"]\n')

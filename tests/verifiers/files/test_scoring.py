@@ -11,8 +11,8 @@ import pytest
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.verifiers.files.rows import RowReader
 from learnable.verifiers.files.scoring import CHUNK_ROWS, verify_file
-from learnable.verifiers.poetry.forms import load_forms
 from learnable.verifiers.registry import trust_verifier
+from tests.support.domains import needs_poems
 
 JUDGE = "judges_for_tests:Misbehaving"
 
@@ -50,6 +50,7 @@ def test_scores_keep_order_and_count(tmp_path: Path) -> None:
     assert summary.mean_reward == summary.pass_rate == answers.count(3) / 1029
 
 
+@needs_poems
 def test_form_stands_for_a_spec_and_joins_one(tmp_path: Path) -> None:
     haiku = "Rain on the tin roof\nthe old cat turns in her sleep\na door somewhere shuts"
     rows = [
@@ -184,6 +185,7 @@ def test_unreadable_and_unwritable_places_are_named(tmp_path: Path) -> None:
         verify_file(RowReader("arithmetic"), source, tmp_path, 0, quiet)
 
 
+@needs_poems
 def test_unknown_verifiers_and_forms_offer_the_nearest(tmp_path: Path) -> None:
     source = write_rows(tmp_path / "in.jsonl", [{"completion": "3", "form": "hiaku"}])
     with pytest.raises(UnknownNameError, match="did you mean 'poetry'"):
@@ -205,7 +207,10 @@ def test_a_failure_half_way_leaves_the_old_scores(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl"]
 
 
+@needs_poems
 def test_a_users_form_is_judged_by_its_declaration(tmp_path: Path) -> None:
+    from learnable.verifiers.poetry.forms import load_forms
+
     forms = tmp_path / "mine.toml"
     forms.write_text('[Lantern]\ntitle = "paper lantern"\nsyllables = [1, 2, 3, 4, 1]\n', encoding="utf-8")
     poem = "lamp\nyellow\nin the dark\na window waits\nhome"
