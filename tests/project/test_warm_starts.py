@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
+from learnable.flows.scheduling.server import start_own_server
+from learnable.train.child import run_stage
 from tests.support.warm_starts import Ended, Starter
+from tests.support.warm_twins import is_warm, leave_flags_out
 
 SPAWN = """
 import json, multiprocessing, os, sys
@@ -69,6 +74,23 @@ def test_what_a_warm_command_starts_is_warm_and_its_child(tmp_path: Path, pipeli
     assert found[0] == found[1]
     assert found[0]["related"] == [True] * 4
     assert found[0]["status"] == 7
+
+
+STAGE = ("learnable.train.trainers.grpo", Path("settings.json"), Path("log"), print)
+
+
+@pytest.mark.parametrize(
+    "start", [lambda: start_own_server({}).stop(), lambda: run_stage(*STAGE)], ids=["server", "stage"]
+)
+def test_what_takes_long_to_import_is_known_by_its_command(
+    start: Callable[[], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a flag that nobody expects, dozens of tests would wait for imports and a server's migrations."""
+    monkeypatch.chdir(tmp_path)
+    with mock.patch.object(subprocess, "Popen") as popen:
+        popen.return_value.wait.return_value = 0
+        start()
+    assert is_warm(leave_flags_out(popen.call_args.args[0]))
 
 
 @pytest.mark.parametrize("text", ENDS)

@@ -19,6 +19,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import dropwhile
 from typing import Any
 
 MESSAGE_BYTES = 1 << 20
@@ -26,7 +27,8 @@ MAX_FILES = 64
 NAME = "warm-twin"  # of the process, 15 characters at most
 # Beside the stages of a training: servers, scheduled runs and kernels. Sandboxes and pools begin as users' do.
 KINDS = re.compile(
-    r"-m (learnable\.train\.|learnable\.flows\.scheduling\.server|uvicorn .*prefect\.server|ipykernel_launcher)"
+    r"-m (learnable\.train\.|tests\.train\.trainers\.|learnable\.flows\.scheduling\.server"
+    r"|uvicorn .*prefect\.server|ipykernel_launcher)"
     r"|-c from multiprocessing\.spawn import spawn_main"
 )
 HIGH = 512  # no process here has as many open files
@@ -103,10 +105,8 @@ def _start_through(connection: socket.socket) -> None:
     original, lock = _posixsubprocess.fork_exec, threading.Lock()
 
     def fork_exec(arguments: Sequence[str], *others: Any) -> int:
-        typed = [os.fsdecode(word) for word in arguments]
-        while typed[1:2] == ["-B"]:  # `multiprocessing` says it, and the environment too
-            del typed[1]
-        if not _is_warm(typed):
+        typed = leave_flags_out([os.fsdecode(word) for word in arguments])
+        if not is_warm(typed):
             return original(arguments, *others)
         with lock:
             _prctl(_SET_CHILD_SUBREAPER, 1)
@@ -125,7 +125,17 @@ def replace_fork_exec(fork_exec: Callable[..., int]) -> None:
     subprocess._fork_exec = fork_exec  # type: ignore[attr-defined]
 
 
-def _is_warm(arguments: Sequence[str]) -> bool:
+def leave_flags_out(arguments: Sequence[str]) -> list[str]:
+    """Return a command without the flags that change nothing here.
+
+    `multiprocessing` says `-B` and torchrun `-u`, and the environment says so too. What `-P` keeps out is tested cold.
+    """
+    program, *rest = arguments
+    return [program, *dropwhile(lambda word: word in ("-B", "-P", "-u"), rest)]
+
+
+def is_warm(arguments: Sequence[str]) -> bool:
+    """Whether a command, its flags left out, starts warm."""
     return arguments[0] == sys.executable and (_all_are_warm or KINDS.match(" ".join(arguments[1:])) is not None)
 
 

@@ -104,6 +104,7 @@ def train(curated: Path, policy: Path, output: Path, **changes: Any) -> list[Ste
 
 
 @pytest.mark.e2e
+@pytest.mark.usefixtures("_warm_stages")
 @pytest.mark.parametrize("no_kl", [False, True])
 def test_two_processes_take_the_same_steps_as_one(
     curated: Path, tiny_policy: Path, tmp_path: Path, no_kl: bool

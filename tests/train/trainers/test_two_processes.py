@@ -61,6 +61,7 @@ def read_steps(folder: Path) -> list[dict[str, float]]:
 
 
 @pytest.mark.e2e
+@pytest.mark.usefixtures("_warm_stages")
 def test_two_processes_draw_the_same_prompts_and_have_the_same_losses_as_one(
     tiny_policy: Path,
     make_curated: Any,
