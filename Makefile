@@ -69,7 +69,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 
 types: setup
-	$(BIN)/mypy --num-workers auto
+	$(BIN)/mypy
 	$(BIN)/mypy .ci/check_docstrings.py .ci/site_hooks.py
 
 imports: setup
