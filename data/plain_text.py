@@ -20,7 +20,7 @@ def escape_controls(text: str) -> str:
     >>> escape_controls("a\x1b[31m\nb\u202e")
     'a\\x1b[31m\nb\\u202e'
     """
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def quote_markdown(text: object) -> str:

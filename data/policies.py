@@ -100,9 +100,9 @@ def read_adapter_config(folder: Path) -> AdapterConfig:
 def _find_adapter(folder: Path, *, verify: bool) -> Policy:
     base = read_adapter_config(folder).base
     beside = folder / base  # as it may stand in a folder that was moved with its base
-    found = find_policy(str(beside) if not Path(base).is_dir() and beside.is_dir() else base, verify=verify)
-    both = f"{weights_id(found.policy_id)}+{hash_adapter(folder)}"
-    return Policy(found.path, f"{folder.resolve().name}@{both}", adapter=str(folder.resolve()))
+    base_policy = find_policy(str(beside) if not Path(base).is_dir() and beside.is_dir() else base, verify=verify)
+    both = f"{weights_id(base_policy.policy_id)}+{hash_adapter(folder)}"
+    return Policy(base_policy.path, f"{folder.resolve().name}@{both}", adapter=str(folder.resolve()))
 
 
 def read_context_length(policy: Policy) -> int | None:

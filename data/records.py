@@ -118,10 +118,10 @@ class Prompt:
     question_id: str = field(init=False)
 
     def __post_init__(self) -> None:
-        seen = message_list(self.prompt)
-        object.__setattr__(self, "prompt_id", content_id(seen, self.verifier, self.spec))
+        messages = message_list(self.prompt)
+        object.__setattr__(self, "prompt_id", content_id(messages, self.verifier, self.spec))
         object.__setattr__(
-            self, "question_id", self.prompt_id if self.verifier == SIMULATED_VERIFIER else content_id(seen)
+            self, "question_id", self.prompt_id if self.verifier == SIMULATED_VERIFIER else content_id(messages)
         )
 
     @property
@@ -201,9 +201,9 @@ class Sampling:
         >>> Sampling(temperature=0.7).sampling_id, Sampling(min_p=0.05).sampling_id
         ('t0.7-p1.0-k0', 't1.0-p1.0-k0-m0.05')
         """
-        told = canonical_json(self.template_args) if self.template_args else ""
+        arguments = canonical_json(self.template_args) if self.template_args else ""
         drawn = (self.temperature, self.top_p, self.top_k, self.min_p, self.repetition_penalty)
-        return _name_sampling(*drawn, self.stop, told, self.think_tags)
+        return _name_sampling(*drawn, self.stop, arguments, self.think_tags)
 
     @property
     def as_greedy(self) -> Sampling:

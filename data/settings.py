@@ -132,15 +132,15 @@ def list_settings(kind: type[Any]) -> Mapping[str, DeclaredSetting]:
 @cache
 def _find_settings(kind: Any) -> Mapping[str, DeclaredSetting]:
     hints = get_type_hints(kind, include_extras=True)
-    found = {}
+    settings = {}
     for field in fields(kind):
         hint = hints[field.name]
-        said = [extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Setting)]
-        if said:
+        declared = [extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Setting)]
+        if declared:
             default = field.default if field.default_factory is MISSING else field.default_factory()
             bare, optional = _without_none(get_args(hint)[0] if get_origin(hint) is Annotated else hint)
-            found[field.name] = DeclaredSetting(field.name, bare, optional, default, said[0])
-    return found
+            settings[field.name] = DeclaredSetting(field.name, bare, optional, default, declared[0])
+    return settings
 
 
 def _without_none(hint: Any) -> tuple[Any, bool]:

@@ -103,13 +103,13 @@ class CuratedSet:
         return _pick_mastered(rejected) if rejected.num_rows else rejected
 
     def _read_combined(self, part: str, families: Collection[str], columns: Sequence[str] | None) -> pa.Table:
-        kept, others = self.read("train", families), self.read_rejected("train", families)
+        train, others = self.read("train", families), self.read_rejected("train", families)
         if part == REVIEWED_PART and others.num_rows:
             share = 0.1  # of all prompts
             mastered = _pick_mastered(others)
-            wanted = round(kept.num_rows * share / (1 - share))
+            wanted = round(train.num_rows * share / (1 - share))
             others = self._shuffle(mastered, part).slice(0, wanted)
-        rows = self._shuffle(pa.concat_tables([kept, others], promote_options="permissive"), part)
+        rows = self._shuffle(pa.concat_tables([train, others], promote_options="permissive"), part)
         return rows if columns is None else rows.select(list(columns))
 
     def _shuffle(self, rows: pa.Table, part: str) -> pa.Table:
@@ -147,15 +147,15 @@ def publish_curated(place: PathOrUrl, parts: Mapping[str, pa.Table], manifest: M
     latest = find_versions(folder)[-1:]
     try:
         with _staging(folder) as staging:
-            whole = manifest.with_changes(
+            complete = manifest.with_changes(
                 parent=manifest.parent or (latest[0].name if latest else None),
                 parts={name: _write_shards(staging, name, table) for name, table in parts.items()},
                 schema={field.name: str(field.type) for field in parts["train"].schema},
             )
-            if latest and _says_the_same(previous := open_curated(latest[0]), whole):
+            if latest and _says_the_same(previous := open_curated(latest[0]), complete):
                 return previous
-            (staging / "README.md").write_text(render_card(folder.name, whole), encoding="utf-8")
-            (staging / MANIFEST).write_text(json.dumps(whole.to_json(), indent=2) + "\n", encoding="utf-8")
+            (staging / "README.md").write_text(render_card(folder.name, complete), encoding="utf-8")
+            (staging / MANIFEST).write_text(json.dumps(complete.to_json(), indent=2) + "\n", encoding="utf-8")
             return open_curated(_claim_version(folder, staging))
     except OSError as error:
         raise LearnableError(f"cannot write curated set {str(folder)!r}: {error.strerror or error}") from error

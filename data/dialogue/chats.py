@@ -78,10 +78,10 @@ def _find_file(policy: str, name: str, download: bool) -> Path | None:
 def _read_template(file: Path) -> str | None:
     try:
         text = file.read_text(encoding="utf-8")
-        found = text if file.suffix == ".jinja" else json.loads(text).get("chat_template")
+        template = text if file.suffix == ".jinja" else json.loads(text).get("chat_template")
     except (OSError, ValueError, AttributeError):
         return None
-    if isinstance(found, list):  # several, by name
-        named = {each.get("name"): each.get("template") for each in found if isinstance(each, dict)}
-        found = named.get("default")
-    return found if isinstance(found, str) and found.strip() else None
+    if isinstance(template, list):  # several, by name
+        named = {each.get("name"): each.get("template") for each in template if isinstance(each, dict)}
+        template = named.get("default")
+    return template if isinstance(template, str) and template.strip() else None

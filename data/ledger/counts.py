@@ -68,17 +68,17 @@ def find_counts(ledger: Ledger, draw: Draw, prompts: Sequence[Prompt]) -> pl.Dat
     """
     ids = pl.DataFrame({"prompt_id": [prompt.prompt_id for prompt in prompts]})
     file = ledger.root / "counts" / "seen" / f"{draw.folder}.parquet"
-    seen = _read(file, SEEN)
-    new = ids.join(seen, on="prompt_id", how="anti")
+    counts = _read(file, SEEN)
+    new = ids.join(counts, on="prompt_id", how="anti")
     if new.height:
-        found = _count_others(ledger, draw, frozenset(new["prompt_id"]))
-        nothing = new.join(found, on="prompt_id", how="anti").with_columns(
+        others = _count_others(ledger, draw, frozenset(new["prompt_id"]))
+        nothing = new.join(others, on="prompt_id", how="anti").with_columns(
             policy=pl.lit(None, pl.String), k=pl.lit(0.0), passes=pl.lit(0.0)
         )
-        seen = pl.concat([seen, found, nothing])
+        counts = pl.concat([counts, others, nothing])
         ledger.check_lock()
-        _write(file, seen)
-    of_ledger = seen.drop_nulls("policy").join(ids, on="prompt_id", how="semi")
+        _write(file, counts)
+    of_ledger = counts.drop_nulls("policy").join(ids, on="prompt_id", how="semi")
     return pl.concat([_find_imported(ledger.root, prompts), of_ledger])
 
 
@@ -107,9 +107,11 @@ def _count_others(ledger: Ledger, draw: Draw, prompts: frozenset[str]) -> pl.Dat
     last = {weights: max(map(_find_time, parts)) for weights, parts in by_weights.items()}
     # Of the ledger's policies the eight that were scored last are read for a prompt.
     latest = sorted(by_weights, key=lambda weights: (-last[weights], weights))[:8]
-    found = [_count_rewards(by_weights[weights], prompts) for weights in sorted(latest)]
+    counts = [_count_rewards(by_weights[weights], prompts) for weights in sorted(latest)]
     names = [_find_name(ledger, by_weights[weights][0]) for weights in sorted(latest)]
-    columns = [one.with_columns(policy=pl.lit(name)).select(list(SEEN)) for one, name in zip(found, names, strict=True)]
+    columns = [
+        one.with_columns(policy=pl.lit(name)).select(list(SEEN)) for one, name in zip(counts, names, strict=True)
+    ]
     return pl.concat([pl.DataFrame(schema=SEEN), *columns]).sort("policy", "prompt_id")
 
 

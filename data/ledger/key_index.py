@@ -49,9 +49,9 @@ class KeyIndex:
         first = np.searchsorted(self._hashes, hashes)
         counts = np.searchsorted(self._hashes, hashes, side="right") - first
         places = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
-        found = {self._names[file] for file in np.unique(self._files[places])}
+        names = {self._names[file] for file in np.unique(self._files[places])}
         ordered = np.sort(hashes)
-        return found | {name for name, keys in self._recent.items() if _any_in(keys, ordered)}
+        return names | {name for name, keys in self._recent.items() if _any_in(keys, ordered)}
 
     def _sort(self) -> None:
         recent, self._recent = self._recent, {}

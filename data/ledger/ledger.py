@@ -143,8 +143,8 @@ class Ledger:
         """
         ids = frozenset(stored["prompt_id"])
         folders = [_scores_folder(draw.folder, verifier, versions) for verifier in versions]
-        found = [pl.DataFrame(self._select(folder, "prompt_id", ids, SCORES.names)) for folder in folders]
-        rows = pl.concat([pl.DataFrame(SCORES.empty_table()), *found])
+        scores = [pl.DataFrame(self._select(folder, "prompt_id", ids, SCORES.names)) for folder in folders]
+        rows = pl.concat([pl.DataFrame(SCORES.empty_table()), *scores])
         rewarded, key = pl.col("verdict").is_in(REWARDED_VERDICTS), ["prompt_id", "rollout_id"]
         rest = rows.filter(~rewarded).reverse() if errors else rows.clear()
         of_these = pl.concat([rows.filter(rewarded), rest]).join(
@@ -156,8 +156,8 @@ class Ledger:
         """Return the mean tokens of a completion of this draw, None where there is none."""
         chunks = self._partition(f"rollouts/{draw.folder}").chunks()
         lengths = [chunk.read_columns(chunk.read(), ["num_tokens"]) for chunk in chunks]
-        found = pa.concat_tables(lengths)["num_tokens"].to_numpy() if lengths else ()
-        return float(np.mean(found)) if len(found) else None
+        sizes = pa.concat_tables(lengths)["num_tokens"].to_numpy() if lengths else ()
+        return float(np.mean(sizes)) if len(sizes) else None
 
     def partitions(self, table: str) -> list[Partition]:
         """Return the parts of `rollouts` or `scores`."""

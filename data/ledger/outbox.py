@@ -74,14 +74,14 @@ class Outbox:
 
         Raises `LearnableError` naming the chunk that could not be written.
         """
-        kept = sorted(self.folder.glob("*/*.parquet"))
-        for path in kept:
+        files = sorted(self.folder.glob("*/*.parquet"))
+        for path in files:
             try:
                 Partition(self.root / unquote(path.parent.name)).adopt(path.read_bytes())
             except OSError as error:
                 raise LearnableError(f"{self._cannot(error)}: {str(path)!r} still waits to be brought in") from error
             path.unlink()
-        return len(kept)
+        return len(files)
 
     def _append_to_the_last(self, partition: Partition, table: pa.Table) -> None:
         try:

@@ -64,8 +64,8 @@ class Chunk:
         data = self._read_bytes()
         if _digest(data) != self.digest:
             data = self._read_bytes()
-        if (found := _digest(data)) != self.digest:
-            raise DamagedFileError(self, f"its SHA-256 begins with {found}, not {self.digest} ({len(data):,} bytes)")
+        if (digest := _digest(data)) != self.digest:
+            raise DamagedFileError(self, f"its SHA-256 begins with {digest}, not {self.digest} ({len(data):,} bytes)")
         with self._parsing():
             file = _open(data, self.table.group)
         if fault := _find_fault(file, self.table):
@@ -169,8 +169,8 @@ class Partition:
     def _find_chunks(self, groups: Collection[str]) -> list[Chunk]:
         """Return the files that hold one of these groups, and those whose groups are not known; oldest first."""
         chunks = self.chunks()
-        found = self._index.find(hash_keys(groups))
-        names = (found & self._places.keys()) | (self._places.keys() - self._index.names)
+        candidates = self._index.find(hash_keys(groups))
+        names = (candidates & self._places.keys()) | (self._places.keys() - self._index.names)
         return [chunks[place] for place in sorted(self._places[name] for name in names)]
 
     def _select(self, chunk: Chunk, key: str, wanted: Collection[str], columns: Sequence[str]) -> pa.Table:
@@ -305,8 +305,8 @@ def _mask(key: Any, wanted: Collection[str]) -> Any:  # chunked arrays, of which
 def _mask_part(part: Any, wanted: Collection[str]) -> Any:
     if not pa.types.is_dictionary(part.type):
         return pa.array([value in wanted for value in part.to_pylist()], pa.bool_())
-    found: Any = pa.array([value in wanted for value in part.dictionary.to_pylist()], pa.bool_())
-    return found.take(part.indices)
+    is_wanted: Any = pa.array([value in wanted for value in part.dictionary.to_pylist()], pa.bool_())
+    return is_wanted.take(part.indices)
 
 
 def _plain(table: pa.Table) -> pa.Table:

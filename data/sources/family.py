@@ -159,8 +159,8 @@ class Family:
 
     def read_needed(self, prompt: Prompt) -> Mapping[str, float]:
         """Return what a question needs each knob to be: whether a stage of a curriculum could ask it."""
-        found = self.needs(prompt) if self.needs else {}
-        return found or ({} if prompt.difficulty is None else {"difficulty": prompt.difficulty})
+        needs = self.needs(prompt) if self.needs else {}
+        return needs or ({} if prompt.difficulty is None else {"difficulty": prompt.difficulty})
 
     def draw(self, forms: Sequence[str], seed: int, knobs: Any) -> Iterator[Prompt]:
         """Yield the prompts of these forms, which take turns in an order that the seed draws.
@@ -314,10 +314,10 @@ def count_pairs(size: int) -> int:
 
 def distinct(prompts: Iterator[Prompt]) -> Iterator[Prompt]:
     """Yield the prompts whose content was not yielded before."""
-    seen: set[str] = set()
+    ids: set[str] = set()
     for prompt in prompts:
-        if prompt.prompt_id not in seen:
-            seen.add(prompt.prompt_id)
+        if prompt.prompt_id not in ids:
+            ids.add(prompt.prompt_id)
             yield prompt
 
 

@@ -27,10 +27,10 @@ class QuestionKind:
 
     def read(self, text: str) -> Parts | None:
         """Return the parts of a question in the plain wording, None where it is none."""
-        found = self.plain.search(text) if self.plain else None
-        if found is None:
+        match = self.plain.search(text) if self.plain else None
+        if match is None:
             return None
-        return self.complete({name: part for name, part in found.groupdict().items() if part is not None})
+        return self.complete({name: part for name, part in match.groupdict().items() if part is not None})
 
     def find_fault(self, text: str) -> str:
         """Return what is wrong with a text in which such a question is to be asked, "" for nothing."""

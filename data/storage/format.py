@@ -43,9 +43,9 @@ def check_number(number: object, what: str, fix: str) -> None:
     """Raise `LearnableError` that says `what` it is and the `fix`, unless the number is that of this version."""
     if type(number) is int and number == STORE_FORMAT:
         return
-    found = "names no format" if number is None else f"is of format {number!r}"
+    complaint = "names no format" if number is None else f"is of format {number!r}"
     raise LearnableError(
-        f"{what} {found}, and this version of Learnable reads format {STORE_FORMAT}: {fix}, "
+        f"{what} {complaint}, and this version of Learnable reads format {STORE_FORMAT}: {fix}, "
         "or use the version that wrote it"
     )
 

@@ -56,15 +56,15 @@ def hash_adapter(folder: Path) -> str:
     Raises `LearnableError` where it has no weights, or cannot be read.
     """
     names = ("adapter_model.safetensors", "adapter_model.bin")
-    found = [path for name in names if (path := folder / name).is_file()]
-    if not found:
+    files = [path for name in names if (path := folder / name).is_file()]
+    if not files:
         raise LearnableError(f"adapter {str(folder)!r} has no weights: no {' or '.join(names)} is in it")
     try:
         config = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
         no_matter = ("base_model_name_or_path", "revision", "inference_mode")  # to any completion
-        kept = {key: value for key, value in config.items() if key not in no_matter}
-        digest = hashlib.sha256(json.dumps(kept, sort_keys=True).encode())
-        digest.update(_hash_cached(found[0], False).encode())
+        settings = {key: value for key, value in config.items() if key not in no_matter}
+        digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+        digest.update(_hash_cached(files[0], False).encode())
     except (OSError, ValueError) as error:
         raise LearnableError(f"adapter {str(folder)!r} cannot be read: {error}") from error
     return digest.hexdigest()[:WEIGHTS_HASH_DIGITS]
@@ -81,11 +81,11 @@ def find_weights(folder: Path) -> list[Path]:
         raise LearnableError(f"policy {str(folder)!r} has no config.json: it is not a model folder")
     patterns = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.gguf")
     trainers = ("training_args.bin", "optimizer.", "scheduler.", "rng_state", "scaler.")
-    found = {path for pattern in patterns for path in folder.glob(pattern) if not path.name.startswith(trainers)}
-    if not found:
+    files = {path for pattern in patterns for path in folder.glob(pattern) if not path.name.startswith(trainers)}
+    if not files:
         kinds = ", ".join(patterns)
         raise LearnableError(f"policy {str(folder)!r} has no weights: no file like {kinds} is in it")
-    return sorted(found)
+    return sorted(files)
 
 
 def _find_small(folder: Path) -> list[Path]:
@@ -93,8 +93,8 @@ def _find_small(folder: Path) -> list[Path]:
         *("adapter_config.json", "generation_config.json", "tokenizer*", "*.jinja", "*.model"),
         *("vocab.*", "merges.txt", "special_tokens_map.json", "added_tokens.json"),
     )
-    found = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
-    return [folder / "config.json", *sorted(found)]
+    files = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
+    return [folder / "config.json", *sorted(files)]
 
 
 def _hash_cached(path: Path, sampled: bool) -> str:
@@ -105,22 +105,22 @@ def _hash_cached(path: Path, sampled: bool) -> str:
     with suppress(OSError, UnicodeDecodeError):
         if len(known := entry.read_text(encoding="ascii")) == hashlib.sha256().digest_size * 2:
             return known
-    found = _hash_samples(path) if sampled else _hash_whole(path)
+    digest = _hash_samples(path) if sampled else _hash_whole(path)
     unchanged = entry == _cache_entry(path, sampled) and time.time() - path.stat().st_ctime > FRESH_SECONDS
     if unchanged:
         with suppress(OSError):  # a cache that cannot be written is none
             entry.parent.mkdir(parents=True, exist_ok=True)
             new = entry.with_suffix(f".{os.getpid()}")
-            new.write_text(found, encoding="ascii")
+            new.write_text(digest, encoding="ascii")
             new.replace(entry)
-    return found
+    return digest
 
 
 def _cache_entry(path: Path, sampled: bool) -> Path:
     """Return where the hash of a file is kept. A link has the entry of what it leads to."""
-    found = path.stat()
+    status = path.stat()
     how = f"{SAMPLED_EVERY}:{BLOCK_BYTES}:{MIN_BLOCKS}" if sampled else "whole"
-    key = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, how)
+    key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, how)
     return cache_folder() / "weights" / hashlib.sha256(repr(key).encode()).hexdigest()[:32]
 
 

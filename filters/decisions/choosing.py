@@ -147,9 +147,9 @@ def _pick_end(scores: pl.LazyFrame, *, best: bool) -> pl.LazyFrame:
 
 def _line_up(rows: pl.DataFrame, preset: Preset) -> pl.DataFrame:
     """Return the candidates: `prompt_id`, their family, `rank_value` and their `place` in the family, 1 is first."""
-    kept = pl.col("decision") == "keep"
+    is_kept = pl.col("decision") == "keep"
     varies = ~is_unanimous(preset.band.signal).fill_null(True)
-    ranked = varies & (_is_scored() if preset.top and preset.top_of == "scored" else kept)
+    ranked = varies & (_is_scored() if preset.top and preset.top_of == "scored" else is_kept)
     mixed = (_signal(preset) > 0) & (_signal(preset) < 1)
     value = "expected_within_variance" if preset.rank_by == "learnability" else "p_keep"
     eligible = rows.select(

@@ -103,15 +103,15 @@ def decide_predicted(rows: pl.LazyFrame, band: Band) -> pl.LazyFrame:
 
 def trim_to_precision(groups: pl.LazyFrame, precision: float) -> pl.LazyFrame:
     """Make the least sure of the kept prompts `undecided`, until the others' average `p_keep` is `precision`."""
-    kept = pl.col("decision") == "keep"
-    surest_first = groups.filter(kept).sort("p_keep", "prompt_id", descending=[True, False])
+    is_kept = pl.col("decision") == "keep"
+    surest_first = groups.filter(is_kept).sort("p_keep", "prompt_id", descending=[True, False])
     sure = surest_first.with_columns(
         (pl.col("p_keep").cum_sum() / pl.int_range(1, pl.len() + 1)).alias("_average")
     ).filter(pl.col("_average") >= precision)
     marked = groups.join(
         sure.select("prompt_id", pl.lit(True).alias("_sure")), on="prompt_id", how="left", maintain_order="left"
     )
-    unsure = kept & pl.col("_sure").is_null()
+    unsure = is_kept & pl.col("_sure").is_null()
     return marked.with_columns(
         pl.when(unsure).then(pl.lit("undecided", pl.Enum(REASONS))).otherwise("decision").alias("decision")
     ).drop("_sure")

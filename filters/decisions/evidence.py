@@ -107,7 +107,7 @@ def _gather(
         placed = stats.join(strata, on="prompt_id", how="left", maintain_order="left")
         stats = placed.with_columns(family=pl.coalesce("stratum", "family")).drop("stratum")
     rewards = list_rewards(rows, truncated).collect() if _any_values(family_priors) else None
-    made = scores.filter(pl.col("verdict") != "engine_error")
+    completions = scores.filter(pl.col("verdict") != "engine_error")
     return Evidence(
         with_own_texts(certify(stats, family_priors, band, group_size, rewards).drop("family", "form")),
         with_own_texts(prompt_components(rows, truncated=truncated).collect()),
@@ -115,7 +115,7 @@ def _gather(
         with_own_texts(pick_demonstrations(rows).collect()),
         with_own_texts(pick_pairs(rows, truncated).collect()),
         with_own_texts(count_unread(scores)),
-        with_own_texts(made.group_by(BY_LENGTH).agg(pl.len().alias("rollouts"))),
+        with_own_texts(completions.group_by(BY_LENGTH).agg(pl.len().alias("rollouts"))),
     )
 
 

@@ -138,7 +138,7 @@ def _alike_prompts(forms: pl.DataFrame, scored: pl.DataFrame) -> Iterator[Findin
 
 
 def _of_likeness(likeness: Likeness, compared: Iterable[tuple[Row, PromptComparison]]) -> list[Row]:
-    return [{**form, "compared": found} for form, found in compared if found.likeness == likeness]
+    return [{**form, "compared": comparison} for form, comparison in compared if comparison.likeness == likeness]
 
 
 def _by(keys: Sequence[str], rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:

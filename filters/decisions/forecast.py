@@ -27,8 +27,8 @@ def read_zero_std(groups: pl.DataFrame, group_size: int) -> Values:
         np.log(np.maximum(groups[ZERO_STD_AT[size]].cast(pl.Float64).to_numpy(), 1e-12)) for size in (low, high)
     )
     share = np.log(group_size / low) / np.log(high / low)
-    found: Values = np.minimum(np.exp(at_low + (at_high - at_low) * share), 1.0)
-    return found
+    chances: Values = np.minimum(np.exp(at_low + (at_high - at_low) * share), 1.0)
+    return chances
 
 
 def graded_advantage(group_size: int) -> float:

@@ -66,7 +66,7 @@ def count_attempts(scores: pl.DataFrame, answers: pl.DataFrame | None = None) ->
     """Add up scored rollouts, all of each prompt, for `explain`. Both arguments are as for `triage`."""
     columns = ("prompt_id", "rollout_id", "answer")
     known = answers if answers is not None else pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
-    made = (
+    completions = (
         scores.lazy()
         .filter(pl.col("verdict") != "engine_error")
         .join(
@@ -74,11 +74,11 @@ def count_attempts(scores: pl.DataFrame, answers: pl.DataFrame | None = None) ->
         )
         .with_columns(pl.col("readable", "passed").fill_null(value=False), pl.col("reason").fill_null(""))
     )
-    read = made.filter(pl.col("readable") & pl.col("reward").is_not_null())
+    read = completions.filter(pl.col("readable") & pl.col("reward").is_not_null())
     keys = ("prompt_id", "family", "form")
     counts = pl.len().cast(pl.Int64).alias("all"), (~pl.col("passed")).sum().cast(pl.Int64).alias("wrong")
     return Attempts(
-        with_own_texts(_unsolved(made).collect()),
+        with_own_texts(_unsolved(completions).collect()),
         with_own_texts(read.group_by(keys).agg(counts).collect()),
         with_own_texts(read.filter(pl.col("answer").is_not_null()).group_by(*keys, "answer").agg(counts).collect()),
     )
@@ -109,7 +109,7 @@ def explain(attempts: Attempts, references: pl.DataFrame | None = None) -> pl.Da
     return _judge(judged).sort("prompt_id").collect()
 
 
-def _unsolved(made: pl.LazyFrame) -> pl.LazyFrame:
+def _unsolved(completions: pl.LazyFrame) -> pl.LazyFrame:
     """Return one row a prompt that has a reward and no pass, with the counts that explain it."""
     verdict, reward = pl.col("verdict"), pl.col("reward")
     no_answer = pl.col("readable") & pl.col("answer").is_null()
@@ -117,7 +117,7 @@ def _unsolved(made: pl.LazyFrame) -> pl.LazyFrame:
     failed = verdict == "verifier_error"
     weakest = pl.col("components").list.eval(pl.element().struct.field("value")).list.min()
     return (
-        made.group_by("prompt_id")
+        completions.group_by("prompt_id")
         .agg(
             pl.len().alias("made"),
             reward.count().alias("n"),
@@ -148,13 +148,13 @@ def _agreed_answers(attempts: Attempts) -> pl.LazyFrame:
     given = given.sort("prompt_id", "all", "answer", descending=[False, True, False])
     top = given.unique("prompt_id", keep="first", maintain_order=True)
     suspect = ((pl.col("wrong") == pl.col("all")) & (pl.col("all") >= AGREED * pl.col("answered"))).cast(pl.Int64)
-    found = top.join(prompts, on="prompt_id", suffix="_of").with_columns(
+    answers = top.join(prompts, on="prompt_id", suffix="_of").with_columns(
         (suspect.sum().over("family", "answer") - suspect).alias("suspects"),
         (suspect.sum().over("family") - suspect).alias("suspects_of"),
     )
     names = ("all_in_family", "all_in_form", "wrong_in_family", "wrong_in_form", "suspects")
     rates = [pl.col(name) / pl.col(f"{name}_of").clip(lower_bound=1) for name in names]
-    return found.select(
+    return answers.select(
         "prompt_id", "answered", "others", agreed="answer", agreeing="all", base=pl.max_horizontal(rates)
     )
 
@@ -186,11 +186,11 @@ def _label_is_doubtful() -> pl.Expr:
 
 def _judge(judged: pl.LazyFrame) -> pl.LazyFrame:
     """Name what each prompt's counts point to, and say why."""
-    found, evidence = pl.lit("plain_hard"), pl.format("{} over {} completions", _best_reward(), "n")
+    cause, evidence = pl.lit("plain_hard"), pl.format("{} over {} completions", _best_reward(), "n")
     for name, (holds, why) in reversed(_cases().items()):
-        found = pl.when(holds).then(pl.lit(name)).otherwise(found)
+        cause = pl.when(holds).then(pl.lit(name)).otherwise(cause)
         evidence = pl.when(holds).then(why).otherwise(evidence)
-    return judged.select("prompt_id", found.cast(pl.Enum(TRIAGES)).alias("triage"), evidence.alias("evidence"))
+    return judged.select("prompt_id", cause.cast(pl.Enum(TRIAGES)).alias("triage"), evidence.alias("evidence"))
 
 
 def _cases() -> dict[str, tuple[pl.Expr, pl.Expr]]:

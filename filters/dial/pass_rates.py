@@ -60,10 +60,10 @@ def _covariance(squares: Values, curve_std: float, length: float, cell_std: floa
 
 def _fit(prior: Values, passed: Values, n: Values) -> tuple[float, Values, Values]:
     """Return the log marginal likelihood up to a constant, and mean and covariance of the posterior of the angles."""
-    seen = n > 0
-    angles = 2 * np.arcsin(np.sqrt((passed[seen] + 0.375) / (n[seen] + 0.75)))
-    root = np.linalg.cholesky(prior[np.ix_(seen, seen)] + np.diag(1 / (n[seen] + 0.5)))
-    shared = np.linalg.solve(root, prior[seen])
+    is_sampled = n > 0
+    angles = 2 * np.arcsin(np.sqrt((passed[is_sampled] + 0.375) / (n[is_sampled] + 0.75)))
+    root = np.linalg.cholesky(prior[np.ix_(is_sampled, is_sampled)] + np.diag(1 / (n[is_sampled] + 0.5)))
+    shared = np.linalg.solve(root, prior[is_sampled])
     residual = np.linalg.solve(root, angles - np.pi / 2)
     evidence = float(-residual @ residual / 2 - np.log(np.diag(root)).sum())
     return evidence, np.pi / 2 + shared.T @ residual, prior - shared.T @ shared

@@ -140,5 +140,5 @@ class DialSearch:
         return mean * n, n
 
     def _per_prompt(self, sums: Values) -> Values:
-        found: Values = np.divide(sums, self.prompts, out=np.full(len(sums), np.nan), where=self.prompts > 0)
-        return found
+        means: Values = np.divide(sums, self.prompts, out=np.full(len(sums), np.nan), where=self.prompts > 0)
+        return means

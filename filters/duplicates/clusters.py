@@ -20,9 +20,9 @@ def cluster_problems(prompts: Sequence[Prompt], *, near: bool = True) -> list[st
             clusters.join(index, first)
     problems = [prompt.problem_id for prompt in prompts]
     for names in (problems, [prompt.question_id for prompt in prompts]):
-        seen: dict[str, int] = {}
+        first_of: dict[str, int] = {}
         for index, name in enumerate(names):
-            clusters.join(index, seen.setdefault(name, index))
+            clusters.join(index, first_of.setdefault(name, index))
     least: dict[int, str] = {}
     for index, problem in enumerate(problems):
         root = clusters.find(index)

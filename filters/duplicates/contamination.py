@@ -88,8 +88,8 @@ def _equal_texts(pool: Sequence[Prompt], texts: Texts) -> pl.DataFrame:
         start, end = texts.starts[number], texts.starts[number + 1]
         last = start if isinstance(prompt.prompt, str) else end - len(split_words(prompt.text))
         for begin in (start, last):
-            if (found := items.get(texts.words[begin:end].tobytes())) is not None:
-                rows.append((number, found, 1.0, begin, end - begin))
+            if (match := items.get(texts.words[begin:end].tobytes())) is not None:
+                rows.append((number, match, 1.0, begin, end - begin))
                 break
     return pl.DataFrame(rows, schema=_HITS, orient="row")
 

@@ -63,32 +63,32 @@ def find_duplicates(prompts: Sequence[Prompt], near: float | None = NEAR_OVERLAP
     texts = read_texts(map(join_turns, pool))
     questions = _questions(pool, texts)
     first = _first_alike(texts, questions)
-    distinct = [index for index, kept in enumerate(first) if index == kept]
+    distinct = [index for index, original in enumerate(first) if index == original]
     nearest = {} if near is None else _find_near(texts, questions, distinct, near)
     rows = []
     for index, same in enumerate(first):
-        kept, overlap = nearest.get(same, (same, 1.0))
-        if kept != index:
-            rows.append((pool[index].prompt_id, "duplicate", pool[kept].prompt_id, overlap))
+        original, overlap = nearest.get(same, (same, 1.0))
+        if original != index:
+            rows.append((pool[index].prompt_id, "duplicate", pool[original].prompt_id, overlap))
     return pl.DataFrame(rows, schema=DUPLICATE_SCHEMA, orient="row")
 
 
 def _questions(pool: Sequence[Prompt], texts: Texts) -> list[int]:
     """Number the prompts by what must agree in duplicates: verifier, spec, and the numbers in order."""
     numeric = np.array([word[-1].isdigit() for word in texts.vocabulary], dtype=bool)
-    seen: dict[tuple[str, str, bytes], int] = {}
+    numbers: dict[tuple[str, str, bytes], int] = {}
     keys = (
         (prompt.verifier, prompt.spec_json, words[numeric[words]].tobytes())
         for prompt, words in zip(pool, texts, strict=True)
     )
-    return [seen.setdefault(key, len(seen)) for key in keys]
+    return [numbers.setdefault(key, len(numbers)) for key in keys]
 
 
 def _first_alike(texts: Texts, questions: Sequence[int]) -> list[int]:
     """Return, for each text, the first one of the same question and words; itself where it has no words."""
-    seen: dict[tuple[int, bytes], int] = {}
+    first_of: dict[tuple[int, bytes], int] = {}
     return [
-        seen.setdefault((question, words.tobytes()), index) if len(words) else index
+        first_of.setdefault((question, words.tobytes()), index) if len(words) else index
         for index, (question, words) in enumerate(zip(questions, texts, strict=True))
     ]
 
@@ -97,10 +97,10 @@ def _find_near(
     texts: Texts, questions: Sequence[int], distinct: Sequence[int], near: float
 ) -> dict[int, tuple[int, float]]:
     """Return the kept text and the overlap for each of the `distinct` texts that is near to an earlier kept one."""
-    found: dict[int, tuple[int, float]] = {}
+    nearest: dict[int, tuple[int, float]] = {}
     for members, own in _rivals(texts, questions, distinct):
-        found.update(_sift(texts, own, members, near))
-    return found
+        nearest.update(_sift(texts, own, members, near))
+    return nearest
 
 
 def _rivals(texts: Texts, questions: Sequence[int], distinct: Sequence[int]) -> Iterator[tuple[list[int], Flags]]:
@@ -115,15 +115,15 @@ def _rivals(texts: Texts, questions: Sequence[int], distinct: Sequence[int]) -> 
 
 def _sift(texts: Texts, own: Flags, members: Sequence[int], near: float) -> dict[int, tuple[int, float]]:
     """Keep each text that is near to none kept before; return the others with the kept text and the overlap."""
-    kept, found = _KeptTexts(near), {}
+    kept_texts, nearest = _KeptTexts(near), {}
     for index in members:
         pairs = _WordPairs.of(texts, index, own)
         sketch = pairs.sketch()
-        if match := kept.closest(pairs, sketch):
-            found[index] = match
+        if match := kept_texts.closest(pairs, sketch):
+            nearest[index] = match
         else:
-            kept.add(index, pairs, sketch)
-    return found
+            kept_texts.add(index, pairs, sketch)
+    return nearest
 
 
 def _template_words(texts: Texts, distinct: Sequence[int]) -> Flags:
@@ -144,7 +144,8 @@ def cluster_near(prompts: Sequence[Prompt], near: float = NEAR_OVERLAP) -> list[
     clusters = Clusters(len(prompts))
     for index, same in enumerate(first):
         clusters.join(index, same)
-    for members, own in _rivals(texts, questions, [index for index, kept in enumerate(first) if index == kept]):
+    distinct = [index for index, original in enumerate(first) if index == original]
+    for members, own in _rivals(texts, questions, distinct):
         _join_near(texts, own, members, near, clusters)
     return [clusters.find(index) for index in range(len(prompts))]
 
@@ -172,12 +173,12 @@ def _join_near(texts: Texts, own: Flags, members: Sequence[int], near: float, cl
     pairs: dict[int, _WordPairs] = {}
     crowds: dict[tuple[int, bytes], list[int]] = {}
     for index in members:
-        pairs[index] = mine = _WordPairs.of(texts, index, own)
-        hashes = mine.sketch().hashvalues
+        pairs[index] = word_pairs = _WordPairs.of(texts, index, own)
+        hashes = word_pairs.sketch().hashvalues
         for band in range(bands):
             crowd = crowds.setdefault((band, hashes[band * rows : (band + 1) * rows].tobytes()), [])
             for other in crowd:
-                if clusters.find(other) != clusters.find(index) and mine.overlap(pairs[other]) >= near:
+                if clusters.find(other) != clusters.find(index) and word_pairs.overlap(pairs[other]) >= near:
                     clusters.join(other, index)
             # A text is compared with 64 at most of those that share a band of their sketches.
             if len(crowd) < 64:
@@ -193,9 +194,9 @@ class _WordPairs:
 
     @classmethod
     def of(cls, texts: Texts, index: int, own: Flags) -> _WordPairs:
-        words, kept = texts.words[texts.span(index)], own[texts.span(index)]
-        whole = _pair_keys(words, len(texts.vocabulary))
-        return cls(whole, whole if kept.all() else _pair_keys(words[kept], len(texts.vocabulary)))
+        words, is_own = texts.words[texts.span(index)], own[texts.span(index)]
+        keys = _pair_keys(words, len(texts.vocabulary))
+        return cls(keys, keys if is_own.all() else _pair_keys(words[is_own], len(texts.vocabulary)))
 
     def overlap(self, other: _WordPairs) -> float:
         """Return the Jaccard index, the lower of the two with and without templates."""

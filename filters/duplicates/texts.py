@@ -40,8 +40,8 @@ class _Dress(dict[int, str]):
     """Character to what is left of it, filled as characters are met."""
 
     def __missing__(self, code: int) -> str:
-        self[code] = kept = _undress(chr(code))
-        return kept
+        self[code] = plain = _undress(chr(code))
+        return plain
 
 
 def _undress(char: str) -> str:

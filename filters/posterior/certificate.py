@@ -205,10 +205,10 @@ def certify(
     columns = {name: np.zeros(len(groups)) for name in CERTIFICATE_COLUMNS}
     for (family,), members in numbered.group_by("family", maintain_order=True):
         for part in members.iter_slices(CERTIFIED_AT_ONCE):
-            found = _certify_family(part, family_priors.get(str(family), FamilyPrior()), band, group_size)
+            certificates = _certify_family(part, family_priors.get(str(family), FamilyPrior()), band, group_size)
             rows = part["_row"].to_numpy()
             for name, values in columns.items():
-                values[rows] = found[name]
+                values[rows] = certificates[name]
     counted = pl.col("n") > 0
     return groups.with_columns(
         pl.when(counted).then(pl.Series(columns[name])).alias(name) for name in CERTIFICATE_COLUMNS
@@ -221,12 +221,17 @@ def _certify_family(groups: pl.DataFrame, family_prior: FamilyPrior, band: Band,
     if "_rewards" in groups.columns:
         counts = groups["_rewards"].list.len().fill_null(0).to_numpy()
         rewards = np.repeat(np.arange(len(n)), counts), groups["_rewards"].explode().drop_nulls().to_numpy()
-    found = assess(family_prior, band, n, np.nan_to_num(mean), variance, rewards)
-    share = np.divide(n, found.n_eff, out=np.ones_like(n), where=n > 0)
-    columns = {"n_eff": found.n_eff, "variance_share": share, "p_min_std": found.p_min_std, "p_keep": found.p_keep}
-    columns |= _describe(found.belief, found.p_in_band, found, group_size)
-    if found.by_value is not None and found.by_value.model.exact:
-        columns["std_low"], columns["std_high"] = found.by_value.std_interval(COVERAGE)
+    assessment = assess(family_prior, band, n, np.nan_to_num(mean), variance, rewards)
+    share = np.divide(n, assessment.n_eff, out=np.ones_like(n), where=n > 0)
+    columns = {
+        "n_eff": assessment.n_eff,
+        "variance_share": share,
+        "p_min_std": assessment.p_min_std,
+        "p_keep": assessment.p_keep,
+    }
+    columns |= _describe(assessment.belief, assessment.p_in_band, assessment, group_size)
+    if assessment.by_value is not None and assessment.by_value.model.exact:
+        columns["std_low"], columns["std_high"] = assessment.by_value.std_interval(COVERAGE)
     elif family_prior.graded:
         columns["std_low"], columns["std_high"] = family_prior.variance_model.interval(n, mean, variance, COVERAGE)
     return columns

@@ -90,8 +90,8 @@ def fit_belief(n: ArrayLike, s: ArrayLike, pool: FittedBelief | None = None) -> 
         return FittedBelief()
     grid = _Grid(sizes, sums)
     bases = [grid.fit_smooth(), *([] if known is None else [known.belief.weights])]
-    found = [(*_choose([grid], [grid.compare(base, bases[0])]), base) for base in bases]
-    place, _, base = max(found, key=lambda each: each[1])
+    choices = [(*_choose([grid], [grid.compare(base, bases[0])]), base) for base in bases]
+    place, _, base = max(choices, key=lambda each: each[1])
     return FittedBelief(Belief(grid.weigh(base, STRENGTHS[place - 1]) if place else base), count)
 
 
@@ -127,15 +127,17 @@ class _Grid:
         bounds = [(-14.0, 14.0)] * 2 + [(-4.0, 7.0)] * 2
         # To the end, so that no digit that counts hangs on the processor.
         options: Any = {"maxiter": 500, "ftol": 0.0, "gtol": 1e-9}
-        found = [minimize(self.lose_smooth, np.log(x), jac=True, bounds=bounds, options=options) for x in BELIEF_STARTS]
-        smooth = _weigh_smooth(min(found, key=lambda each: float(each.fun)).x)
+        minima = [
+            minimize(self.lose_smooth, np.log(x), jac=True, bounds=bounds, options=options) for x in BELIEF_STARTS
+        ]
+        smooth = _weigh_smooth(min(minima, key=lambda each: float(each.fun)).x)
         floor = 1e-6  # weight of Beta(.5, .5), so that evidence can always bring any rate back
         return (1 - floor) * smooth + floor * FALLBACK.weights
 
     def lose_smooth(self, packed: Values) -> tuple[float, Values]:
         """Return minus the log-likelihood of packed masses and shapes, with the penalties, and its gradient."""
         weights = _weigh_smooth(packed)
-        log_evidence, seen = self._expect(self.counts, weights)
+        log_evidence, expected = self._expect(self.counts, weights)
         inner, masses, shapes = weights[1:-1], weights[[0, -1]], np.exp(packed[2:])
         # A mild pull of alpha and beta, for the few groups of a pilot. It shrinks with the root of their number: 3,000
         # prompts of one rate tell that it is one.
@@ -144,8 +146,8 @@ class _Grid:
         # Against masses: in groups of 8 a steep Beta looks like one, and would be taken for it too often.
         mass_pull = 4.0
         loss = pull * (off**2).sum() / 2 + mass_pull * masses.sum() - log_evidence
-        by_masses = self.counts.sum() * masses - seen[[0, -1]] + mass_pull * masses * inner.sum()
-        by_shapes = _LOGS.T @ (seen[1:-1].sum() * inner / inner.sum() - seen[1:-1])
+        by_masses = self.counts.sum() * masses - expected[[0, -1]] + mass_pull * masses * inner.sum()
+        by_shapes = _LOGS.T @ (expected[1:-1].sum() * inner / inner.sum() - expected[1:-1])
         return float(loss), np.append(by_masses, shapes * by_shapes + pull * off / shape_width)
 
     def compare(self, base: Values, usual: Values) -> Values:
@@ -180,16 +182,16 @@ class _Grid:
 
         def lose(t: Values) -> tuple[float, Values]:
             weights = weigh(t)
-            log_evidence, seen = self._expect(counts, weights)
+            log_evidence, expected = self._expect(counts, weights)
             loss = float(t @ t) / (2 * width**2) - log_evidence
-            return loss, t / width**2 - (seen - counts.sum() * weights) @ axes
+            return loss, t / width**2 - (expected - counts.sum() * weights) @ axes
 
         return weigh(minimize(lose, np.zeros(2), jac=True, method="L-BFGS-B", bounds=[(-30, 30)] * 2).x)
 
     def compare_tilts(self, base: Values, width: float) -> Values:
         """Return how much likelier groups are by a tilt that was fitted to others than by the base, by cell."""
-        whole, usually = self.folds.sum(axis=1), self.likelihood @ base
-        tilted = [self.likelihood @ self.tilt(base, width, whole - fold) for fold in self.folds.T]
+        counts, usually = self.folds.sum(axis=1), self.likelihood @ base
+        tilted = [self.likelihood @ self.tilt(base, width, counts - fold) for fold in self.folds.T]
         logs = np.log(np.array(tilted) + 1e-300) - np.log(usually + 1e-300)
         gain: Values = (logs.T * self.folds).sum(axis=1)
         return gain

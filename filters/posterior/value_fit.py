@@ -138,7 +138,7 @@ class _Fit:
         self.shares = cells.sum(axis=1) / max(cells.sum(), 1e-9)
         others = apart.sum(axis=0) * self.alone
         self.shapes = np.array(
-            [_fit_beta(one, np.append(mine, others)) for one, mine in zip(self.shapes, cells, strict=True)]
+            [_fit_beta(one, np.append(weights, others)) for one, weights in zip(self.shapes, cells, strict=True)]
         )
         path = self._move_paths(states)
         if self.alone:
@@ -171,7 +171,7 @@ class _Fit:
                 drawn = np.concatenate([drawn, more[None]], axis=1)
         paths = np.stack([self.model.base, self.model.scores], axis=2)
         kinds = zip(paths, self.start, drawn, strict=True)
-        return np.stack([_move_path(path, start, at, mine) for path, start, mine in kinds])
+        return np.stack([_move_path(path, start, at, counts) for path, start, counts in kinds])
 
 
 def _part_kinds(fit: _Fit) -> _Fit:
@@ -295,8 +295,8 @@ def _fit_beta(shapes: Values, weights: Values) -> Values:
     total = weights.sum() + prior
     logs = [(weights @ log_expit(sign * at) - prior) / total for sign in (1, -1)]
     for _ in range(4):
-        whole = polygamma(1, shapes.sum())
+        trigamma = polygamma(1, shapes.sum())
         gradient = shapes * (np.array(logs) - digamma(shapes) + digamma(shapes.sum()))
-        curvature = np.diag(shapes**2 * polygamma(1, shapes)) - whole * np.outer(shapes, shapes)
+        curvature = np.diag(shapes**2 * polygamma(1, shapes)) - trigamma * np.outer(shapes, shapes)
         shapes = np.clip(shapes * np.exp(np.clip(np.linalg.solve(curvature, gradient), -1, 1)), *(0.05, 100.0))
     return shapes

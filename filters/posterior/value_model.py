@@ -139,11 +139,11 @@ def _log_dirichlet(shapes: Values, counts: Values) -> Values:
     """Return the Dirichlet-multinomial log-likelihood of sequences with these counts, shape (prompts, cells)."""
     drawn = counts.astype(np.int64)
     steps = np.arange(int(drawn.sum(axis=1).max(initial=0)) + 1.0)
-    found = np.zeros((len(counts), len(shapes)))
+    logs = np.zeros((len(counts), len(shapes)))
     for value, shape in enumerate(np.maximum(shapes, 1e-12).T):
         rising = gammaln(shape[None, :] + steps[:, None]) - gammaln(shape)
-        found += rising[drawn[:, value]]
-    whole = shapes.sum(axis=1)
-    rising = gammaln(whole[None, :] + steps[:, None]) - gammaln(whole)
-    difference: Values = found - rising[drawn.sum(axis=1)]
+        logs += rising[drawn[:, value]]
+    totals = shapes.sum(axis=1)
+    rising = gammaln(totals[None, :] + steps[:, None]) - gammaln(totals)
+    difference: Values = logs - rising[drawn.sum(axis=1)]
     return difference

@@ -142,15 +142,15 @@ def fit_variance_model(n: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Va
     if not len(sizes) or np.all(np.abs(variances - bernoulli) < 1e-9):
         return BERNOULLI
     unbiased = sizes * variances / (sizes - 1)
-    found, possible = (sizes - 1) * unbiased, (sizes - 1) * (bernoulli + unbiased / sizes)
-    ess = float(np.clip(possible.sum() / max(float(found.sum()), 1e-12), 1.0, MAX_ESS_PER_ROLLOUT))
+    within, possible = (sizes - 1) * unbiased, (sizes - 1) * (bernoulli + unbiased / sizes)
+    ess = float(np.clip(possible.sum() / max(float(within.sum()), 1e-12), 1.0, MAX_ESS_PER_ROLLOUT))
     if ess <= 1:
         return BERNOULLI
     # The line through the centroid: there the mean of the shares is 1 / ess whatever the tilt.
     centre = float((possible * means).sum() / possible.sum())
     off = means - centre
     # 0.3 groups' worth of evidence against a tilt.
-    tilt = float((found * off).sum() / ((possible * off**2).sum() + 0.3 * possible.mean()))
+    tilt = float((within * off).sum() / ((possible * off**2).sum() + 0.3 * possible.mean()))
     model = VarianceModel(ess, tilt, centre)
     return replace(model, prior_df=_fit_prior_df(model, sizes, means, variances))
 
@@ -175,8 +175,8 @@ def _fit_prior_df(model: VarianceModel, n: Values, mean: Values, variance: Value
 def _log_f(ratio: Values, df: Values, other_df: float) -> Values:
     """Return the logarithm of the density of F(`df`, `other_df`); `scipy.stats` has it too but imports slowly."""
     powers = xlogy(df / 2, df) + xlogy(other_df / 2, other_df) + xlogy(df / 2 - 1, ratio)
-    found: Values = powers - (df + other_df) / 2 * np.log(other_df + df * ratio) - betaln(df / 2, other_df / 2)
-    return found
+    density: Values = powers - (df + other_df) / 2 * np.log(other_df + df * ratio) - betaln(df / 2, other_df / 2)
+    return density
 
 
 def _filled(values: ArrayLike) -> Values:

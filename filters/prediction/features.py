@@ -47,32 +47,33 @@ class PromptFeatures:
         self.prompts, self.columns = prompts, columns
         self.others = others or OtherRates((), np.zeros((len(prompts), 0)))
 
-    def encode(self, rows: Indices, told: Indices) -> FeatureEncoder:
-        """Return what makes features of `rows`, the prompts of a family, scaled by those that were sampled (`told`)."""
-        return FeatureEncoder(self, rows, told)
+    def encode(self, rows: Indices, sampled: Indices) -> FeatureEncoder:
+        """Return what makes features of `rows`, the prompts of a family, scaled by the `sampled` ones."""
+        return FeatureEncoder(self, rows, sampled)
 
 
 class FeatureEncoder:
     """Turns prompts of one family into features that are on the scale of the prompts that were sampled.
 
     `known_rates` are those of the columns that hold solve rates, `others` the policies whose rates are features. `rows`
-    are the family's prompts, `told` those of them that were sampled.
+    are the family's prompts, `sampled_rows` those of them that were sampled.
     """
 
-    def __init__(self, features: PromptFeatures, rows: Indices, told: Indices) -> None:
+    def __init__(self, features: PromptFeatures, rows: Indices, sampled_rows: Indices) -> None:
         self.prompts = features.prompts
-        family, sampled = [self.prompts[row] for row in rows], [self.prompts[row] for row in told]
+        family, sampled = [self.prompts[row] for row in rows], [self.prompts[row] for row in sampled_rows]
         self.numeric, self.categories = _sort_columns(sampled, features.columns)
         self.known_rates = [name for name in self.numeric if is_rate(name, family)]
-        self._of_others = features.others.encode(told)
+        self._of_others = features.others.encode(sampled_rows)
         self.others = self._of_others.names
-        of_told = {name: _read_numbers(sampled, name) for name in self.numeric}
-        self._usual = {name: float(np.nanmean(values)) for name, values in of_told.items()}
-        self._whole = {name: 100.0 if np.nanmax(values) > 1 else 1.0 for name, values in of_told.items()}
+        of_sampled = {name: _read_numbers(sampled, name) for name in self.numeric}
+        self._usual = {name: float(np.nanmean(values)) for name, values in of_sampled.items()}
+        self._whole = {name: 100.0 if np.nanmax(values) > 1 else 1.0 for name, values in of_sampled.items()}
         dense = self._measure(sampled)
         self._mean, self._std = dense.mean(axis=0), dense.std(axis=0)
-        seen = np.array(_stack(sampled).astype(bool).sum(axis=0)).reshape(-1)
-        self._weights: Values = np.where(seen >= MIN_SEEN, np.log((1 + len(told)) / (1 + seen)), 0.0)
+        frequencies = np.array(_stack(sampled).astype(bool).sum(axis=0)).reshape(-1)
+        rarity = np.log((1 + len(sampled)) / (1 + frequencies))
+        self._weights: Values = np.where(frequencies >= MIN_SEEN, rarity, 0.0)
 
     def name_sources(self, *, words: bool, others: bool = False) -> list[str]:
         """Return what the features are made of, as a person would say it."""
@@ -109,8 +110,8 @@ class FeatureEncoder:
                 share = np.clip(values / self._whole[name], 0.01, 0.99)
                 parts.append(np.nan_to_num(np.log(share / (1 - share)))[:, None])
         for name, known in self.categories.items():
-            found = [_as_category(_read(prompt, name)) for prompt in prompts]
-            parts.append(np.array([[value == one for one in known] for value in found], dtype=np.float64))
+            categories = [_as_category(_read(prompt, name)) for prompt in prompts]
+            parts.append(np.array([[value == one for one in known] for value in categories], dtype=np.float64))
         return np.concatenate(parts, axis=1)
 
 
@@ -124,13 +125,13 @@ def check_columns(prompts: Sequence[Prompt], columns: Sequence[str]) -> None:
             raise LearnableError(f"--predict-from {name}: no row of the prompts has this column beside its own; {has}")
 
 
-def _sort_columns(told: Sequence[Prompt], columns: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
+def _sort_columns(sampled: Sequence[Prompt], columns: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
     """Return the columns of numbers, and those of categories with the ones that several sampled prompts have."""
-    names = columns or sorted({name for prompt in told for name in prompt.columns})
+    names = columns or sorted({name for prompt in sampled for name in prompt.columns})
     numeric: list[str] = []
     categories: dict[str, list[str]] = {}
     for name in [*OWN_COLUMNS, *(name for name in names if name not in OWN_COLUMNS)]:
-        values = [_read(prompt, name) for prompt in told]
+        values = [_read(prompt, name) for prompt in sampled]
         if _are_numbers(values):
             numeric.append(name)
             continue
@@ -192,15 +193,15 @@ def _bend(values: Values, usual: float) -> Values:
 
 def _measure_text(text: str) -> list[float]:
     """Return how long a text is, how many numbers it has, and of the first ones size and logarithm."""
-    found = [_as_number(number) for number in _NUMBER.findall(text)]
-    logs = [float(np.log1p(abs(number))) for number in found]
+    numbers = [_as_number(number) for number in _NUMBER.findall(text)]
+    logs = [float(np.log1p(abs(number))) for number in numbers]
     places = 6  # the first numbers of a text, one by one
-    first = (found + [0.0] * places)[:places]
+    first = (numbers + [0.0] * places)[:places]
     of_first = (logs + [0.0] * places)[:places]
     apart = float(np.log1p(abs(first[0] - first[1])))
     length = float(np.log1p(len(text)))
-    whole = [length, length**2, float(np.log1p(len(found))), float(np.log1p(text.count("\n"))), sum(logs), apart]
-    return [*whole, max(logs, default=0.0), *first, *of_first, *(log**2 for log in of_first)]
+    totals = [length, length**2, float(np.log1p(len(numbers))), float(np.log1p(text.count("\n"))), sum(logs), apart]
+    return [*totals, max(logs, default=0.0), *first, *of_first, *(log**2 for log in of_first)]
 
 
 def _hash_text(prompt: Prompt) -> Mapping[int, float]:
@@ -213,8 +214,8 @@ def _hash_text(prompt: Prompt) -> Mapping[int, float]:
     codes = np.frombuffer(text.encode("utf-32-le", "replace"), np.uint32).astype(np.int64)
     trigrams = (codes[:-2] * 961 + codes[1:-1] * 31 + codes[2:]) * 2_654_435_761 % 2**32 % CHARACTER_PLACES
     together = np.concatenate([np.array(places, np.int64), WORD_PLACES + trigrams])
-    found, counts = np.unique(together, return_counts=True)
-    return dict(zip(found.tolist(), np.log1p(counts).tolist(), strict=True))
+    hashes, counts = np.unique(together, return_counts=True)
+    return dict(zip(hashes.tolist(), np.log1p(counts).tolist(), strict=True))
 
 
 def _stack(prompts: Sequence[Prompt]) -> Matrix:

@@ -40,27 +40,27 @@ class OtherRates:
         names = shared.sort(["len", "policy"], descending=[True, False])["policy"].head(8).sort().to_list()
         rates = np.full((len(prompt_ids), len(names)), np.nan)
         for number, name in enumerate(names):
-            mine = known.filter(pl.col("policy") == name)
+            members = known.filter(pl.col("policy") == name)
             # Half a pass and half a failure more, so that no rate is certain (Jeffreys).
-            smoothed = (mine["passes"].to_numpy() + 0.5) / (mine["k"].to_numpy() + 1.0)
-            rates[mine["place"].to_numpy(), number] = smoothed
+            smoothed = (members["passes"].to_numpy() + 0.5) / (members["k"].to_numpy() + 1.0)
+            rates[members["place"].to_numpy(), number] = smoothed
         return cls(tuple(names), rates)
 
-    def encode(self, told: Indices) -> OtherEncoder:
-        """Return what makes features of them on the scale of the prompts that were sampled (`told`)."""
-        return OtherEncoder(self, told)
+    def encode(self, sampled: Indices) -> OtherEncoder:
+        """Return what makes features of them on the scale of the `sampled` prompts."""
+        return OtherEncoder(self, sampled)
 
 
 class OtherEncoder:
     """Turns other policies' rates into features; `names` are the policies that enough of the sampled prompts have."""
 
-    def __init__(self, others: OtherRates, told: Indices) -> None:
-        known: Flags = ~np.isnan(others.rates[told])
+    def __init__(self, others: OtherRates, sampled_rows: Indices) -> None:
+        known: Flags = ~np.isnan(others.rates[sampled_rows])
         self._used = np.flatnonzero(known.sum(axis=0) >= MIN_SHARED // 2)
         self.names = [others.names[number] for number in self._used]
         self._rates = others.rates[:, self._used]
-        self._usual = np.nanmean(logit(self._rates[told]), axis=0) if self.names else np.zeros(0)
-        sampled = self._measure(told)
+        self._usual = np.nanmean(logit(self._rates[sampled_rows]), axis=0) if self.names else np.zeros(0)
+        sampled = self._measure(sampled_rows)
         self._mean, self._std = sampled.mean(axis=0), sampled.std(axis=0)
 
     def transform(self, rows: Indices) -> Values:

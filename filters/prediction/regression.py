@@ -62,24 +62,24 @@ def fit_rates(ways: Sequence[csr_matrix], n: Values, s: Values, *, plain: int | 
 
     def find_best(which: Sequence[int]) -> Tried | None:
         tried = [
-            Tried(way, ridge, found, _find_deviances(rates, weights, found))
+            Tried(way, ridge, predicted, _find_deviances(rates, weights, predicted))
             for way in which
             for ridge in (2.0, 15.0)
-            for found in [_predict_held_out(ways[way], rates, weights, ridge, folds)]
+            for predicted in [_predict_held_out(ways[way], rates, weights, ridge, folds)]
         ]
         return min(tried, key=lambda each: float(each.deviances.sum()), default=None)
 
-    whole = _find_deviances(rates, weights, _predict_mean(rates, weights, folds))
+    by_mean = _find_deviances(rates, weights, _predict_mean(rates, weights, folds))
     numbers = range(len(ways))
     best, other = find_best(numbers[:plain]), find_best(numbers[plain:] if plain is not None else ())
-    if best is not None and best.deviances.sum() >= whole.sum():
+    if best is not None and best.deviances.sum() >= by_mean.sum():
         best = None
-    if other is not None and _is_surely_more((whole if best is None else best.deviances) - other.deviances):
+    if other is not None and _is_surely_more((by_mean if best is None else best.deviances) - other.deviances):
         best = other
     if best is None:
         return None
     coefficients = fit_logistic(ways[best.way], rates, weights, best.ridge)
-    return RateFit(best.way, coefficients, best.held_out, float(1 - best.deviances.sum() / whole.sum()))
+    return RateFit(best.way, coefficients, best.held_out, float(1 - best.deviances.sum() / by_mean.sum()))
 
 
 def deal_folds(groups: int) -> Indices:
@@ -104,8 +104,8 @@ def fit_logistic(features: csr_matrix, rates: Values, weights: Values, ridge: fl
         return float(loss), np.concatenate([[residual.sum()], features.T @ residual + ridge * slopes])
 
     start = np.concatenate([[np.log(mean / (1 - mean))], np.zeros(features.shape[1])])
-    found: Values = minimize(lose, start, jac=True, method="L-BFGS-B", options={"maxiter": 100, "gtol": 1e-5}).x
-    return found
+    optimum: Values = minimize(lose, start, jac=True, method="L-BFGS-B", options={"maxiter": 100, "gtol": 1e-5}).x
+    return optimum
 
 
 def predict(features: csr_matrix, coefficients: Values) -> Values:
@@ -115,12 +115,12 @@ def predict(features: csr_matrix, coefficients: Values) -> Values:
 
 
 def _predict_held_out(features: csr_matrix, rates: Values, weights: Values, ridge: float, folds: Indices) -> Values:
-    found = np.zeros(len(rates))
+    predicted = np.zeros(len(rates))
     for fold in range(REGRESSION_FOLDS):
         out = folds == fold
         coefficients = fit_logistic(features[~out], rates[~out], weights[~out], ridge)
-        found[out] = predict(features[out], coefficients)
-    return found
+        predicted[out] = predict(features[out], coefficients)
+    return predicted
 
 
 def _is_surely_more(gains: Values) -> bool:

@@ -52,11 +52,11 @@ class Prediction:
 class Predictor(Protocol):
     """Predicts the rates of a family's prompts from those of its groups that there are."""
 
-    def predict(self, rows: Indices, told: Indices, groups: Counts, family: FittedBelief) -> Prediction | None:
+    def predict(self, rows: Indices, sampled: Indices, groups: Counts, family: FittedBelief) -> Prediction | None:
         """Return the prediction for `rows` of the pool, None where it is not worth using.
 
-        `told` are places in `rows`: prompts that were sampled, with their `groups`. `family` is what is believed of the
-        family without a prediction.
+        `sampled` are places in `rows`: prompts that were sampled, with their `groups`. `family` is what is believed of
+        the family without a prediction.
         """
 
 
@@ -66,14 +66,14 @@ class TextPredictor:
     def __init__(self, features: PromptFeatures) -> None:
         self.features = features
 
-    def predict(self, rows: Indices, told: Indices, groups: Counts, family: FittedBelief) -> Prediction | None:
+    def predict(self, rows: Indices, sampled: Indices, groups: Counts, family: FittedBelief) -> Prediction | None:
         """Return the prediction where it makes groups likelier by two standard errors or more, else None."""
         n, s = groups
         usable = np.flatnonzero(n > 0)
         usable = np.sort(np.random.default_rng(0).permutation(usable)[:MAX_REGRESSION_GROUPS])
         if len(usable) < MIN_GROUPS_TO_PREDICT:
             return None
-        n, s, chosen = n[usable], s[usable], told[usable]
+        n, s, chosen = n[usable], s[usable], sampled[usable]
         encoder = self.features.encode(rows, rows[chosen])
         # Whether words, and others' rates, are read
         all_ways = ((False, False), (True, False), (False, True), (True, True))
@@ -124,10 +124,10 @@ def compare(strata: Indices, groups: Counts, family: Belief) -> tuple[float, flo
     usual = _log_evidence(family, n, s)
     gains = np.zeros(len(n))
     for stratum in np.unique(strata):
-        mine = strata == stratum
+        members = strata == stratum
         for fold in range(REGRESSION_FOLDS):
-            others = np.flatnonzero(mine & (folds != fold))[: OWN_GROUPS - 1]
-            out = np.flatnonzero(mine & (folds == fold))
+            others = np.flatnonzero(members & (folds != fold))[: OWN_GROUPS - 1]
+            out = np.flatnonzero(members & (folds == fold))
             # The width of the tilts of small families, in standard deviations.
             tilted = fit_belief(n[others], s[others], FittedBelief(family, len(n), 2.0)).belief
             gains[out] = _log_evidence(tilted, n[out], s[out]) - usual[out]
@@ -144,10 +144,10 @@ def fit_strata(strata: Indices, count: int, groups: Counts, family: FittedBelief
         family: what is believed of the family.
     """
     n, s = groups
-    parts = [(n[mine], s[mine]) for mine in (strata == stratum for stratum in range(count))]
+    parts = [(n[members], s[members]) for members in (strata == stratum for stratum in range(count))]
     width = fit_pool(groups, parts).family_width
-    whole = FittedBelief(family.belief, family.fitted_to, width)
-    return [fit_belief(*part, whole) for part in parts]
+    pool = FittedBelief(family.belief, family.fitted_to, width)
+    return [fit_belief(*part, pool) for part in parts]
 
 
 def mix(beliefs: Sequence[Belief], shares: Values) -> Belief:

@@ -64,8 +64,8 @@ def fit_drift(before: Belief, n: ArrayLike, s: ArrayLike, others: Drift | None =
     if not len(rows):
         return _unpack(start, 0)
     loss = _Loss(before.at(rows), sizes[rows], sums[rows], start, widths)
-    found = minimize(loss, start, method="L-BFGS-B", options={"maxiter": 100, "ftol": 1e-6})
-    return _unpack(found.x if np.isfinite(found.fun) else start, len(rows))
+    optimum = minimize(loss, start, method="L-BFGS-B", options={"maxiter": 100, "ftol": 1e-6})
+    return _unpack(optimum.x if np.isfinite(optimum.fun) else start, len(rows))
 
 
 def measure_information(drift: Drift, before: Belief, n: ArrayLike, s: ArrayLike) -> Values:

@@ -145,9 +145,9 @@ def _move_alike(groups: pl.DataFrame, drift: Drift, graded: bool, band: Band, gr
     if graded:
         of_groups = {"p_min_std", "std_low", "std_high", "usable_at_g", *ZERO_STD_AT.values()}
         columns = {name: values for name, values in columns.items() if name not in of_groups}
-    told = known.with_columns(pl.Series(name, values) for name, values in columns.items())
-    told = told.with_columns((pl.col("p_in_band") * pl.col("p_min_std")).alias("p_keep")).select(groups.columns)
-    return pl.concat([told, groups.filter(pl.col("alpha").is_null())])
+    moved = known.with_columns(pl.Series(name, values) for name, values in columns.items())
+    moved = moved.with_columns((pl.col("p_in_band") * pl.col("p_min_std")).alias("p_keep")).select(groups.columns)
+    return pl.concat([moved, groups.filter(pl.col("alpha").is_null())])
 
 
 def _was_moved(groups: pl.DataFrame) -> pl.Expr:

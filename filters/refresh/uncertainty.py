@@ -57,18 +57,18 @@ def estimate_share_still_in_band(
     known = members.filter(pl.col("alpha").is_not_null())
     if not known.height:
         return None
-    told = _join(known, after, how="left")
+    evidence = _join(known, after, how="left")
     covariance = _covariance(_join(before, after), drifts)
     slopes, mean, variance = np.zeros(len(covariance)), 0.0, 0.0
     for number, ((family, trained), drift) in enumerate(drifts.items()):
-        mine = told.filter((pl.col("family") == family) & (pl.col("trained") == trained))
-        if mine.height:
+        prompts = evidence.filter((pl.col("family") == family) & (pl.col("trained") == trained))
+        if prompts.height:
             figures = slice(number * DRIFT_FIGURES, (number + 1) * DRIFT_FIGURES)
-            chances = _chances(drift, mine, band)
+            chances = _chances(drift, prompts, band)
             mean, variance = mean + float(chances.sum()), variance + float((chances * (1 - chances)).sum())
-            slopes[figures] = _slopes(drift, mine, np.sqrt(np.diag(covariance)[figures]), band)
+            slopes[figures] = _slopes(drift, prompts, np.sqrt(np.diag(covariance)[figures]), band)
     shared = float(slopes @ covariance @ slopes)
-    return _as_beta(mean / told.height, (variance + shared) / told.height**2, coverage)
+    return _as_beta(mean / evidence.height, (variance + shared) / evidence.height**2, coverage)
 
 
 def _as_beta(mean: float, variance: float, coverage: float) -> StillInBand:
@@ -114,8 +114,8 @@ def _covariance(both: pl.DataFrame, drifts: Drifts) -> Values:
     for kind in kinds.values():
         _tie(precision, kind, root)
     for number, ((family, trained), drift) in enumerate(drifts.items()):
-        mine = both.filter((pl.col("family") == family) & (pl.col("trained") == trained))
-        precision[number, :, number, :] += measure_information(drift, *read_evidence(mine))
+        prompts = both.filter((pl.col("family") == family) & (pl.col("trained") == trained))
+        precision[number, :, number, :] += measure_information(drift, *read_evidence(prompts))
         _tie(precision, number, kinds[trained])
     size = (leaves + 3) * DRIFT_FIGURES
     covariance: Values = np.asarray(np.linalg.inv(precision.reshape(size, size)), dtype=np.float64)

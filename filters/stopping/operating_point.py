@@ -47,16 +47,16 @@ class StoppingRule:
 
     def decide(self, uniforms: ArrayLike, n: ArrayLike, s: ArrayLike) -> Actions:
         """Return what to do with groups of `n` rollouts that sum to `s`, as `StoppingTable.decide` does."""
-        found = np.stack([table.decide(n, s) for table in self.tables])
-        actions: Actions = np.take_along_axis(found, self.find_tables(uniforms)[None], axis=0)[0]
+        by_table = np.stack([table.decide(n, s) for table in self.tables])
+        actions: Actions = np.take_along_axis(by_table, self.find_tables(uniforms)[None], axis=0)[0]
         return actions
 
     def forecast_groups(
         self, uniforms: ArrayLike, n: ArrayLike, s: ArrayLike, min_kept_group: int = 0
     ) -> tuple[Values, Values]:
         """Return each group's chance of ending in keep and its expected further rollouts, as `StoppingTable` does."""
-        found = np.stack([table.forecast_groups(n, s, min_kept_group) for table in self.tables])
-        keeps, further = np.take_along_axis(found, self.find_tables(uniforms)[None, None], axis=0)[0]
+        by_table = np.stack([table.forecast_groups(n, s, min_kept_group) for table in self.tables])
+        keeps, further = np.take_along_axis(by_table, self.find_tables(uniforms)[None, None], axis=0)[0]
         return keeps, further
 
     def find_thresholds(self, uniforms: ArrayLike) -> Values:
@@ -135,10 +135,10 @@ def match_fixed_together(
     lattices = [Lattice(each, band, max_group, blocks, ess) for each in beliefs]
 
     def try_losses(losses: Values) -> list[StoppingOutcome]:
-        found = [compute_outcomes(lattice, solve_lattice(lattice, losses)) for lattice in lattices]
+        by_stratum = [compute_outcomes(lattice, solve_lattice(lattice, losses)) for lattice in lattices]
         for number in np.flatnonzero(np.array(unsampled, bool)):
-            found[number] = [StoppingOutcome(0.0, 0.0, 0.0, each.in_band) for each in found[number]]
-        return [mix_outcomes(outcomes, weights) for outcomes in zip(*found, strict=True)]
+            by_stratum[number] = [StoppingOutcome(0.0, 0.0, 0.0, each.in_band) for each in by_stratum[number]]
+        return [mix_outcomes(outcomes, weights) for outcomes in zip(*by_stratum, strict=True)]
 
     first = np.geomspace(1, 20_000, 12)  # of one false keep or drop, in rollouts
     losses = np.stack(np.meshgrid(first, first), axis=-1).reshape(-1, 2)
@@ -181,21 +181,21 @@ def _find_shares(
     rollouts, kept, right = np.array([(o.rollouts, o.kept, o.kept_in_band) for o in outcomes]).T
     missing = [precision * kept - right]
     if recall is None:
-        whole = right / max(float(right.max()), 1e-12)
+        scale = right / max(float(right.max()), 1e-12)
     else:
-        missing, whole = [*missing, recall * outcomes[0].in_band - right], np.ones(len(outcomes))
+        missing, scale = [*missing, recall * outcomes[0].in_band - right], np.ones(len(outcomes))
     aims = len(missing)
-    found = linprog(
+    solution = linprog(
         np.concatenate([rollouts, np.full(aims, 1e6)]),  # the price of a share of prompts by which an aim is missed
         A_ub=np.concatenate([missing, -np.eye(aims)], axis=1),
         b_ub=np.zeros(aims),
-        A_eq=[np.concatenate([whole, np.zeros(aims)])],
+        A_eq=[np.concatenate([scale, np.zeros(aims)])],
         b_eq=[1.0],
     )
-    if not found.success or found.x is None:
+    if not solution.success or solution.x is None:
         return {}, 1.0
-    shares = found.x[:-aims] / found.x[:-aims].sum()
+    shares = solution.x[:-aims] / solution.x[:-aims].sum()
     # Less is what the linear programme left over; a real share, however small, is needed.
     real = {int(place): float(shares[place]) for place in np.flatnonzero(shares >= 1e-6)}
     total = sum(real.values())
-    return {place: share / total for place, share in real.items()}, float(found.x[-aims:].sum())
+    return {place: share / total for place, share in real.items()}, float(solution.x[-aims:].sum())

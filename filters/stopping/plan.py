@@ -106,25 +106,25 @@ def plan_ahead(schedule: Schedule, tokens: Values, *, endless: bool = False, see
     mix = left if left.any() else np.bincount(schedule.cell, minlength=len(schedule.cells))
     simulated = np.zeros((4, SIMULATIONS))
     for number in np.flatnonzero(mix):
-        mine = schedule.cell[looked] == number
-        simulated += mix[number] / mix.sum() * _draw_family(outlook, mine, rng)
+        members = schedule.cell[looked] == number
+        simulated += mix[number] / mix.sum() * _draw_family(outlook, members, rng)
     return _add_up(schedule, looked, outlook, simulated, np.inf if endless else float(left.sum()), rng)
 
 
 def plan_fixed(prompts: int, group_size: int, stored: int, tokens: float | None) -> SamplingPlan:
     """Plan groups of one size: known but for `tokens`, those of one rollout; `stored` rollouts are there already."""
     exactly, rollouts = Estimate.exactly, prompts * group_size
-    whole = None if tokens is None else exactly(rollouts * tokens)
+    all_tokens = None if tokens is None else exactly(rollouts * tokens)
     ahead = None if tokens is None else exactly((rollouts - stored) * tokens)
-    return SamplingPlan(None, 1.0, exactly(prompts), None, exactly(rollouts), whole, ahead, stored)
+    return SamplingPlan(None, 1.0, exactly(prompts), None, exactly(rollouts), all_tokens, ahead, stored)
 
 
 def _forecast(schedule: Schedule, looked: Indices, tokens: Values) -> _Outlook:
     columns = np.zeros((4, len(looked)))
     for number, name in enumerate(schedule.cells):
-        mine = np.flatnonzero(schedule.cell[looked] == number)
-        if len(mine):
-            columns[:, mine] = _forecast_cell(schedule, name, looked[mine])
+        members = np.flatnonzero(schedule.cell[looked] == number)
+        if len(members):
+            columns[:, members] = _forecast_cell(schedule, name, looked[members])
     known = tokens[looked]
     usual = float(np.nanmean(known)) if np.isfinite(known).any() else 0.0
     return _Outlook(*np.vstack([columns, np.nan_to_num(known, nan=usual)]))
@@ -158,19 +158,19 @@ def _replay(schedule: Schedule, rule: StoppingRule, rows: Indices, min_kept_grou
     keep, rollouts = rule.forecast_groups(uniforms, nothing, nothing, min_kept_group)
     goes_on = np.ones(len(rows), bool)
     for end in list_block_ends(schedule.budget.blocks, schedule.budget.max_group):
-        mine = np.flatnonzero(goes_on & (size >= end))
-        seen = rewards[mine, :end]
-        n, s = (~np.isnan(seen)).sum(axis=1), np.nansum(seen, axis=1)
-        keep[mine], further = rule.forecast_groups(uniforms[mine], n, s, min_kept_group)
-        rollouts[mine] = end + further
-        goes_on[mine] = rule.decide(uniforms[mine], n, s) == CONTINUE
+        members = np.flatnonzero(goes_on & (size >= end))
+        observed = rewards[members, :end]
+        n, s = (~np.isnan(observed)).sum(axis=1), np.nansum(observed, axis=1)
+        keep[members], further = rule.forecast_groups(uniforms[members], n, s, min_kept_group)
+        rollouts[members] = end + further
+        goes_on[members] = rule.decide(uniforms[members], n, s) == CONTINUE
     return keep, rollouts
 
 
-def _draw_family(outlook: _Outlook, mine: Values, rng: np.random.Generator) -> Values:
+def _draw_family(outlook: _Outlook, members: Values, rng: np.random.Generator) -> Values:
     """Draw yield, rollouts a prompt, their mean square, and tokens a prompt of a family, shape (4, simulations)."""
-    keep, rollouts = outlook.new_keep[mine], outlook.new_rollouts[mine]
-    prices = np.column_stack([rollouts, rollouts**2, rollouts * outlook.tokens[mine]])
+    keep, rollouts = outlook.new_keep[members], outlook.new_rollouts[members]
+    prices = np.column_stack([rollouts, rollouts**2, rollouts * outlook.tokens[members]])
     simulated = np.empty((SIMULATIONS, 4))
     for row in simulated:
         kept, rejected = rng.gamma(keep), rng.gamma(1 - keep)
@@ -194,15 +194,15 @@ def _add_up(
     each = np.average(outlook.tokens, weights=outlook.further + 1e-9)
     tokens = begun * each + ahead * new_tokens / each_new
     requested = schedule.requested[looked]
-    seen = bool(outlook.tokens.any())
+    has_tokens = bool(outlook.tokens.any())
     return SamplingPlan(
         want=schedule.budget.want,
         chance=float(reached.mean()),
         prompts=Estimate.of(len(looked) + prompts),
         kept=Estimate.of(np.maximum(kept, float(len(schedule.find_certified())))),
         rollouts=Estimate.of(requested.sum() + begun + ahead),
-        tokens=Estimate.of(requested @ outlook.tokens + tokens) if seen else None,
-        tokens_ahead=Estimate.of(tokens) if seen else None,
+        tokens=Estimate.of(requested @ outlook.tokens + tokens) if has_tokens else None,
+        tokens_ahead=Estimate.of(tokens) if has_tokens else None,
         spent_rollouts=int(requested.sum()),
     )
 

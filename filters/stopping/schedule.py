@@ -154,12 +154,12 @@ class Schedule:
 
     def list_rewards(self, prompts: Indices) -> Rewards:
         """Return the rewards that `measure` measures, one by one, and which of `prompts` each is of."""
-        found = [(np.zeros(0, np.int64), np.zeros(0))]
+        parts = [(np.zeros(0, np.int64), np.zeros(0))]
         for part in _slices(len(prompts)):
             rows = self._find_rewards(prompts[part])
             counted = ~np.isnan(rows)
-            found.append((np.nonzero(counted)[0] + part.start, rows[counted]))
-        whose, rewards = zip(*found, strict=True)
+            parts.append((np.nonzero(counted)[0] + part.start, rows[counted]))
+        whose, rewards = zip(*parts, strict=True)
         return np.concatenate(whose), np.concatenate(rewards)
 
     def assess_chances(self, prompts: Indices) -> Values:
@@ -171,9 +171,9 @@ class Schedule:
         """Return the chance from which on each prompt is kept."""
         everything = np.arange(len(self.uniforms))
         thresholds = np.full(len(everything), 0.5)
-        for name, mine in self._by_cell(everything):
+        for name, members in self._by_cell(everything):
             if name in self.rules:
-                thresholds[mine] = self.rules[name].find_thresholds(self.uniforms[mine])
+                thresholds[members] = self.rules[name].find_thresholds(self.uniforms[members])
         return thresholds
 
     def find_certified(self) -> Indices:
@@ -199,8 +199,8 @@ class Schedule:
     @property
     def gave_up(self) -> bool:
         """Whether the goal is out of reach: so few new prompts are kept that looking on would be a waste."""
-        told = int((self.requested > 0).sum())
-        return self.budget.want is not None and told >= ENOUGH_GROUPS_TO_STOP and self.yield_rate < MIN_YIELD
+        sampled = int((self.requested > 0).sum())
+        return self.budget.want is not None and sampled >= ENOUGH_GROUPS_TO_STOP and self.yield_rate < MIN_YIELD
 
     @property
     def expected_rollouts(self) -> int:
@@ -288,27 +288,27 @@ class Schedule:
         First the pool is, in the same way, what families of few groups lean on. At the end, where `times` is 1, rules
         stay as they are.
         """
-        told = np.flatnonzero(self.requested > 0)
-        measured = np.array(self.measure(told))
-        rollouts = np.bincount(self.family[told], weights=measured[0], minlength=len(self.names))
+        sampled = np.flatnonzero(self.requested > 0)
+        measured = np.array(self.measure(sampled))
+        rollouts = np.bincount(self.family[sampled], weights=measured[0], minlength=len(self.names))
         rollouts = np.append(rollouts, rollouts.sum())
         due = (rollouts >= times * self._fitted) & (rollouts != self._fitted)
-        families = self._by_family(told)
+        families = self._by_family(sampled)
         if len(self.names) > 1 and due[-1]:
             self._fitted[-1] = rollouts[-1]
-            self._pools = fit_pools([measured[:, mine] for _, mine in families])
-        for name, mine in families:
-            prompts = told[mine]
+            self._pools = fit_pools([measured[:, members] for _, members in families])
+        for name, members in families:
+            prompts = sampled[members]
             number = int(self.family[prompts[0]])
             if due[number] or name not in self.family_priors:
                 self._fitted[number] = rollouts[number]
-                n, mean, variance = measured[:, mine]
+                n, mean, variance = measured[:, members]
                 rewards = partial(self.list_rewards, prompts)
                 self.family_priors[name] = fit_family_prior(n, mean, variance, rewards, self._pools)
                 if times > 1:
                     self.rules[name] = self._solve(self.family_priors[name])
                 if self._predictor is not None:
-                    self._predict(name, prompts, measured[:, mine], anew=times > 1)
+                    self._predict(name, prompts, measured[:, members], anew=times > 1)
 
     def _predict(self, name: str, prompts: Indices, measured: Values, *, anew: bool) -> None:
         """Split a family into strata by its sampled prompts, and fit their beliefs; or, unless `anew`, fit alone."""
@@ -316,11 +316,11 @@ class Schedule:
             rows = np.flatnonzero(self.family == self.family[prompts[0]])
             self.cell[rows] = self.family[rows]
             self.strata.pop(name, None)
-            found = PredictedStrata.find(self._predictor, self.family_priors[name], rows, prompts, measured)
-            if found is None:
+            strata = PredictedStrata.find(self._predictor, self.family_priors[name], rows, prompts, measured)
+            if strata is None:
                 return
-            self.strata[name] = found
-            self.cell[rows] = found.name_cells(name, self.cells)[found.prediction.strata]
+            self.strata[name] = strata
+            self.cell[rows] = strata.name_cells(name, self.cells)[strata.prediction.strata]
         if name in self.strata:
             self.strata[name].fit(self, name, prompts, measured, anew=anew)
 
@@ -341,8 +341,8 @@ class Schedule:
 
     def _judge(self) -> None:
         open_groups = np.flatnonzero((self.requested > 0) & ~self.stopped)
-        for name, mine in self._by_cell(open_groups):
-            prompts = open_groups[mine]
+        for name, members in self._by_cell(open_groups):
+            prompts = open_groups[members]
             n, mean, _ = self.measure(prompts)
             actions = self.rules[name].decide(self.uniforms[prompts], n, n * mean)
             going_on = actions == CONTINUE
@@ -364,13 +364,13 @@ class Schedule:
     def _assess(self, prompts: Indices) -> tuple[Values, Values]:
         """Return the chance that each prompt is in the band, and that then its standard deviation is `min_std`."""
         in_band, varying = np.zeros(len(prompts)), np.zeros(len(prompts))
-        for name, mine in self._by_cell(prompts):
+        for name, members in self._by_cell(prompts):
             family_prior = self.family_priors.get(name, FamilyPrior())
-            for part in np.array_split(mine, len(mine) // CERTIFIED_AT_ONCE + 1):
+            for part in np.array_split(members, len(members) // CERTIFIED_AT_ONCE + 1):
                 rows = prompts[part]
                 rewards = self.list_rewards(rows) if family_prior.value_model is not None else None
-                found = assess(family_prior, self.band, *self.measure(rows), rewards)
-                in_band[part], varying[part] = found.p_in_band, found.p_min_std
+                assessment = assess(family_prior, self.band, *self.measure(rows), rewards)
+                in_band[part], varying[part] = assessment.p_in_band, assessment.p_min_std
         return in_band, varying
 
     def _are_unanimous(self, prompts: Indices) -> Flags:
@@ -380,11 +380,11 @@ class Schedule:
 
     def _by_family(self, prompts: Indices) -> list[tuple[str, Indices]]:
         """Return each family's name and which of `prompts` are its own."""
-        return [(str(self.names[number]), mine) for number, mine in _group(self.family[prompts])]
+        return [(str(self.names[number]), members) for number, members in _group(self.family[prompts])]
 
     def _by_cell(self, prompts: Indices) -> list[tuple[str, Indices]]:
         """Return the name of each family or stratum, and which of `prompts` are its own."""
-        return [(self.cells[number], mine) for number, mine in _group(self.cell[prompts])]
+        return [(self.cells[number], members) for number, members in _group(self.cell[prompts])]
 
 
 def _group(numbers: Indices) -> list[tuple[int, Indices]]:
@@ -392,7 +392,7 @@ def _group(numbers: Indices) -> list[tuple[int, Indices]]:
     order = np.argsort(numbers, kind="stable")
     present, starts = np.unique(numbers[order], return_index=True)
     parts = np.split(order, starts[1:]) if len(present) else []
-    return [(int(number), mine) for number, mine in zip(present, parts, strict=True)]
+    return [(int(number), members) for number, members in zip(present, parts, strict=True)]
 
 
 def _slices(size: int) -> Iterator[slice]:

@@ -89,8 +89,8 @@ class PredictedStrata:
             schedule.family_priors[schedule.cells[cell]] = replace(prior, fitted=fitted)
         shares = np.bincount(strata, minlength=count) / len(strata)
         # Of the pool's prompts, where those that were sampled are not: an audit is small.
-        whole = mix([fitted.belief for fitted in self.beliefs], shares)
-        schedule.family_priors[family] = replace(prior, fitted=replace(prior.fitted, belief=whole))
+        mixture = mix([fitted.belief for fitted in self.beliefs], shares)
+        schedule.family_priors[family] = replace(prior, fitted=replace(prior.fitted, belief=mixture))
         if anew:
             self._solve(schedule, family, shares)
 
@@ -129,18 +129,18 @@ class PredictedStrata:
         """
         waiting = [np.zeros(0, np.int64)]
         for number in np.flatnonzero(self.find_unlikely(schedule.band)):
-            mine = self.rows[self.prediction.strata == number]
-            new, audited = mine[schedule.requested[mine] == 0], self.find_audited(schedule, mine)
-            left = max(count_audit(len(mine)) - len(audited), 0)
+            members = self.rows[self.prediction.strata == number]
+            new, audited = members[schedule.requested[members] == 0], self.find_audited(schedule, members)
+            left = max(count_audit(len(members)) - len(audited), 0)
             # With a larger share of the audited prompts in the band a stratum is sampled as usual.
             if not left and schedule.stopped[audited].all() and self.count_found(schedule, audited) > 0.03:
                 continue
             waiting.append(new[left:])
         return np.concatenate(waiting)
 
-    def find_audited(self, schedule: StratifiedSchedule, mine: Indices) -> Indices:
+    def find_audited(self, schedule: StratifiedSchedule, members: Indices) -> Indices:
         """Return the prompts of a stratum that were sampled since the pilot, of which the first prediction is made."""
-        return mine[(schedule.requested[mine] > 0) & ~schedule.in_pilot[mine]]
+        return members[(schedule.requested[members] > 0) & ~schedule.in_pilot[members]]
 
     def count_found(self, schedule: StratifiedSchedule, audited: Indices) -> float:
         """Return the share of audited prompts in the band, half a prompt added, by their certificates."""
@@ -148,13 +148,13 @@ class PredictedStrata:
 
     def describe(self, schedule: StratifiedSchedule) -> PredictionRecord:
         """Return what a manifest says of the prediction, at the end of a run."""
-        found, requested, rejected = self.prediction, schedule.requested[self.rows], schedule.rejected[self.rows]
-        ends, strata = [0.0, *found.ends.tolist(), 1.0], found.strata
+        prediction, requested, rejected = self.prediction, schedule.requested[self.rows], schedule.rejected[self.rows]
+        ends, strata = [0.0, *prediction.ends.tolist(), 1.0], prediction.strata
         audited = self.find_audited(schedule, self.rows[np.isin(strata, strata[rejected])])
         n, mean, _ = schedule.measure(audited)
-        told, predicted = n > 0, found.rates[np.searchsorted(self.rows, audited)]
+        is_judged, predicted = n > 0, prediction.rates[np.searchsorted(self.rows, audited)]
         of_audit = (predicted, mean, schedule.assess_chances(audited))
-        audit = [round(float(figures[told].mean()), 4) if told.any() else None for figures in of_audit]
+        audit = [round(float(figures[is_judged].mean()), 4) if is_judged.any() else None for figures in of_audit]
         rows = (
             StratumRecord(
                 low=ends[number],
@@ -167,12 +167,12 @@ class PredictedStrata:
             for number, fitted in enumerate(self.beliefs)
         )
         return PredictionRecord(
-            sources=found.sources,
-            known_rates=found.known_rates,
-            groups=found.groups,
-            deviance_explained=round(found.deviance_explained, 4),
-            gain=round(found.gain, 2),
-            standard_error=round(found.standard_error, 2),
+            sources=prediction.sources,
+            known_rates=prediction.known_rates,
+            groups=prediction.groups,
+            deviance_explained=round(prediction.deviance_explained, 4),
+            gain=round(prediction.gain, 2),
+            standard_error=round(prediction.standard_error, 2),
             rejected=int(rejected.sum()),
             audited=len(audited),
             audit_predicted=audit[0],
@@ -216,12 +216,12 @@ def merge_orders(prompts: Indices, families: Indices, worth: Values) -> Indices:
     """
     turns = np.zeros(len(prompts))
     for family in np.unique(families):
-        mine = np.flatnonzero(families == family)
-        places = np.arange(len(mine))
+        members = np.flatnonzero(families == family)
+        places = np.arange(len(members))
         # One in ten of the prompts that are looked at next is drawn at random, where promising ones come first.
         at_random = places % 10 == 0
-        best = np.argsort(-worth[mine][~at_random], kind="stable")
-        chosen, others = mine[at_random], mine[~at_random][best]
+        best = np.argsort(-worth[members][~at_random], kind="stable")
+        chosen, others = members[at_random], members[~at_random][best]
         for rows in (chosen, others):
             turns[rows] = (np.arange(len(rows)) + 0.5) / len(rows)
     return prompts[np.argsort(turns, kind="stable")]

@@ -65,7 +65,7 @@ class Lattice:
         weights, inside = belief.weights, belief.weights * share_in_band(band)
         self.chances = [np.maximum(binomial(int(ess)) @ weights, 1e-300) for ess in self.ess]
         both = [binomial(int(ess)) @ inside for ess in self.ess]
-        self.in_band = [part / whole for part, whole in zip(both, self.chances, strict=True)]
+        self.in_band = [part / chance for part, chance in zip(both, self.chances, strict=True)]
 
     def moves(self, row: int, after: int) -> Values:
         """Return the chance of each state of a later row from each of this one, shape (states, states after).
@@ -83,16 +83,16 @@ class Lattice:
         kept group that is smaller than `min_kept_group` grows to that size. `actions` are those of many tables, an
         array of the shape (tables, states) for each row.
         """
-        found: list[Values] = [np.zeros(0)] * len(self.rows)
+        forecasts: list[Values] = [np.zeros(0)] * len(self.rows)
         for row in reversed(range(len(self.rows))):
             keep = (actions[row] == KEEP).astype(np.float64)
             lacking = max(min_kept_group - int(self.rows[row]), 0)
-            found[row] = np.stack([keep, keep * self.in_band[row], keep * lacking])
+            forecasts[row] = np.stack([keep, keep * self.in_band[row], keep * lacking])
             if (after := self.following[row]) is not None:
-                later = found[after] @ self.moves(row, after).T
+                later = forecasts[after] @ self.moves(row, after).T
                 later[2] += float(self.rows[after] - self.rows[row])
-                found[row] = np.where(actions[row] == CONTINUE, later, found[row])
-        return found
+                forecasts[row] = np.where(actions[row] == CONTINUE, later, forecasts[row])
+        return forecasts
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ class StoppingTable:
 
     def forecast_groups(self, n: ArrayLike, s: ArrayLike, min_kept_group: int = 0) -> tuple[Values, Values]:
         """Return for groups, `n` rollouts that sum to `s`, the chance of ending in keep, and the further rollouts."""
-        found = self.lattice.forecast([actions[None] for actions in self.actions], min_kept_group)
-        keeps, _, further = np.concatenate(found, axis=2)[:, 0, self._states(n, s)]
+        forecasts = self.lattice.forecast([actions[None] for actions in self.actions], min_kept_group)
+        keeps, _, further = np.concatenate(forecasts, axis=2)[:, 0, self._states(n, s)]
         return keeps, further
 
     def compute_outcome(self) -> StoppingOutcome:

@@ -31,8 +31,8 @@ def final_answer(answer: Any) -> Any:
     >>> final_answer("48 / 2 = 24\n#### 1,024"), final_answer("1,024"), final_answer(7)
     ('1,024', '1,024', 7)
     """
-    found = _FINAL.search(answer) if isinstance(answer, str) else None
-    return found[1] if found else answer
+    match = _FINAL.search(answer) if isinstance(answer, str) else None
+    return match[1] if match else answer
 
 
 class ChoiceSpecs:

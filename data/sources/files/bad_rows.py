@@ -85,9 +85,9 @@ class BadRows:
         return "\n  ".join([opening, *self.first, *more])
 
 
-def _reason(told: str) -> str:
+def _reason(message: str) -> str:
     """Return what is wrong, without the place."""
-    return told.partition(": ")[2]
+    return message.partition(": ")[2]
 
 
 def _rows(count: int) -> str:

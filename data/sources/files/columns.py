@@ -176,8 +176,8 @@ def fit_number(answer: Any) -> Any:
     [7, -1024, 7, 7, 2.5, 'seven', True]
     """
     if isinstance(answer, str) and _NUMBER.fullmatch(answer.strip()) and len(answer) < 300:
-        whole, _, fraction = answer.strip().replace(",", "").replace("\u2212", "-").partition(".")
-        return float(f"{whole}.{fraction}") if fraction.strip("0") else int(whole)
+        integer, _, fraction = answer.strip().replace(",", "").replace("\u2212", "-").partition(".")
+        return float(f"{integer}.{fraction}") if fraction.strip("0") else int(integer)
     return int(answer) if isinstance(answer, float) and answer.is_integer() else answer
 
 

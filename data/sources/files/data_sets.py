@@ -99,7 +99,7 @@ def _split_files(location: str, folder: Path, split: str, what: str) -> list[Pat
     _check_card(location, folder, what)
     place = str(folder.resolve())
     try:
-        found = load_dataset_builder(place).config.data_files or {}
+        files = load_dataset_builder(place).config.data_files or {}
     except Exception as error:  # an empty folder, or one that datasets does not know: opening it says why
         if any(sign in place for sign in "*?["):
             raise LearnableError(
@@ -107,9 +107,9 @@ def _split_files(location: str, folder: Path, split: str, what: str) -> list[Pat
                 "and '['"
             ) from error
         return []
-    if found and split not in found:
-        raise _no_split(location, split, found, what)
-    return [Path(file) for file in found.get(split, ())]
+    if files and split not in files:
+        raise _no_split(location, split, files, what)
+    return [Path(file) for file in files.get(split, ())]
 
 
 def _check_card(location: str, folder: Path, what: str) -> None:
@@ -123,10 +123,10 @@ def _check_card(location: str, folder: Path, what: str) -> None:
             continue
         try:
             text = card.read_text(encoding="utf-8")
-            told = metadata_load(card) if name.endswith(".md") else yaml.safe_load(text)
+            metadata = metadata_load(card) if name.endswith(".md") else yaml.safe_load(text)
         except (OSError, ValueError, yaml.YAMLError):
             continue  # datasets reads it in the same way, and says why it cannot
-        for pattern in _list_texts((told or {}).get("configs") if isinstance(told, dict) else None, set()):
+        for pattern in _list_texts((metadata or {}).get("configs") if isinstance(metadata, dict) else None, set()):
             if Path(pattern).is_absolute() or ".." in Path(pattern).parts or "://" in pattern or "::" in pattern:
                 raise _outside(location, what, f"{name} names {pattern!r} in its configs")
 
@@ -146,14 +146,14 @@ def _outside(location: str, what: str, names: str) -> LearnableError:
     )
 
 
-def _list_texts(value: Any, seen: set[int]) -> Iterator[str]:
+def _list_texts(value: Any, ids: set[int]) -> Iterator[str]:
     """Yield the texts anywhere in what YAML held; what stands in it twice, once."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict | list) and id(value) not in seen:
-        seen.add(id(value))
+    elif isinstance(value, dict | list) and id(value) not in ids:
+        ids.add(id(value))
         for inner in value.values() if isinstance(value, dict) else value:
-            yield from _list_texts(inner, seen)
+            yield from _list_texts(inner, ids)
 
 
 def _no_split(location: str, split: str, known: Iterable[object], what: str) -> LearnableError:

@@ -47,10 +47,10 @@ class Doubts:
         """Warn of columns of a question that no prompt shows, of several answers to one question, of chat marks."""
         self._tell_overlooked()
         if self._others:
-            told = "; ".join(f"{first[1]} and {self._others[key][0]}" for key, first in self._few_others())
+            examples = "; ".join(f"{first[1]} and {self._others[key][0]}" for key, first in self._few_others())
             more = f"; and {len(self._others) - MAX_EXAMPLES:,} more" if len(self._others) > MAX_EXAMPLES else ""
             progress().warn(
-                f"{_count(len(self._others), 'question')} of {self._source} with different answers: {told}{more}: "
+                f"{_count(len(self._others), 'question')} of {self._source} with different answers: {examples}{more}: "
                 "correct the wrong ones, or leave such rows out"
             )
         if self._marked:
@@ -78,8 +78,8 @@ class Doubts:
             if isinstance(prompt.prompt, str)
             else [turn.content for turn in prompt.prompt if turn.role == "user"]
         )
-        if found := next(filter(None, map(_MARKS.search, turns)), None):
-            self._marked.append(f"{found[0].strip()!r} in {prompt.source}" if len(self._marked) < MAX_EXAMPLES else "")
+        if mark := next(filter(None, map(_MARKS.search, turns)), None):
+            self._marked.append(f"{mark[0].strip()!r} in {prompt.source}" if len(self._marked) < MAX_EXAMPLES else "")
         if "answer" not in prompt.spec:
             return
         key = content_id(" ".join(prompt.whole_text.casefold().split()))

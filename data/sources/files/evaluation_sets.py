@@ -42,11 +42,11 @@ def read_evaluation_set(location: str) -> EvaluationSet:
     """
     place, column = _split_column(location)
     item_ids, texts = [], []
-    whole = column is None
+    is_unnamed = column is None
     for number, (where, row) in enumerate(_rows(place), start=1):
         column = column or _find_column(row, place)
         text = _text(row, column, place, where)
-        texts.append("\n\n".join([*_contexts(row, column), text]) if whole else text)
+        texts.append("\n\n".join([*_contexts(row, column), text]) if is_unnamed else text)
         item_ids.append(_item_id(row, number))
     if not texts:
         raise LearnableError(f"evaluation set {place!r} is empty: it needs at least one row with a text")
@@ -78,8 +78,8 @@ def _find_column(row: Row, place: str) -> str:
     for column in TEXT_COLUMNS:
         if column in row:
             return column
-        if found := find_column(row, column):
-            return found
+        if name := find_column(row, column):
+            return name
     raise LearnableError(
         f"evaluation set {place!r} has none of the columns {', '.join(TEXT_COLUMNS)} (there are: {', '.join(row)}): "
         f"name the one with the question, as in {place}:COLUMN"

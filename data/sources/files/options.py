@@ -102,23 +102,23 @@ def _starts(text: str, first: re.Match[str]) -> Iterator[int]:
     letters = string.ascii_uppercase if letter == "A" else string.ascii_lowercase
     start = first.start(1)
     for letter in letters:
-        found = re.compile(rf"(?:\A|(?<=[\s,;])){opening}{letter}{closing}").search(text, start)
-        if found is None:
+        match = re.compile(rf"(?:\A|(?<=[\s,;])){opening}{letter}{closing}").search(text, start)
+        if match is None:
             return
-        yield found.start()
-        start = found.end()
+        yield match.start()
+        start = match.end()
 
 
 def _carried_labels(texts: Sequence[str]) -> list[str]:
     """Return the letters that all texts begin with, in order from A on; none where one has another or none."""
-    found = [_LABEL.match(text) for text in texts]
-    letters = [match[1].upper() for match in found if match]
+    matches = [_LABEL.match(text) for text in texts]
+    letters = [match[1].upper() for match in matches if match]
     return letters if letters == list(string.ascii_uppercase[: len(texts)]) and len(texts) > 1 else []
 
 
 def _end_of_label(text: str) -> int:
-    found = _LABEL.match(text)
-    return found.end() if found else 0
+    match = _LABEL.match(text)
+    return match.end() if match else 0
 
 
 def _is_sequence(value: Any) -> bool:

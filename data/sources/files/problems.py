@@ -51,7 +51,7 @@ def find_problem(problems: Mapping[str, Prompt], row: Row, source: str) -> Promp
 
 
 def _named(rows: Iterable[tuple[str, Row]], verifier: str, source: str) -> Iterator[tuple[str, Prompt]]:
-    seen: dict[str, str] = {}
+    places: dict[str, str] = {}
     for place, row in rows:
         [prompt] = prompts_from_rows([(place, row)], Columns(verifier=verifier), source)
         ids = row_ids(row)
@@ -59,6 +59,6 @@ def _named(rows: Iterable[tuple[str, Row]], verifier: str, source: str) -> Itera
             raise LearnableError(f"{place}: the problem has no id: add a column {' or '.join(ID_KEYS)}")
         problem = canonical_json([prompt.text, prompt.spec])
         for key, name in ids.items():
-            if seen.setdefault(name, problem) != problem:
+            if places.setdefault(name, problem) != problem:
                 raise LearnableError(f"{place}: {key} {name!r} names another problem already: give each its own id")
             yield name, prompt

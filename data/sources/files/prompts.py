@@ -34,11 +34,11 @@ def file_prompts(location: str, columns: Columns, split: str = "train", on_bad: 
     `on_bad` is given each row that is not a prompt, as a `BadRowError` naming file and line; by default it is raised.
     Raises `LearnableError` for what is missing, empty or cannot be read.
     """
-    found = 0
+    count = 0
 
     def count_bad(error: LearnableError) -> None:
-        nonlocal found
-        found += 1
+        nonlocal count
+        count += 1
         on_bad(error)
 
     rows = _LookedAhead(location, split, count_bad)
@@ -55,9 +55,9 @@ def file_prompts(location: str, columns: Columns, split: str = "train", on_bad: 
     source = plain_name(local_path(location))
     prompts = prompts_from_rows(rows.read(), columns, source, count_bad, answers, layout)
     for prompt in Doubts(name, dict(rows.first), columns, layout).watch(prompts):
-        found += 1
+        count += 1
         yield prompt
-    if not found:
+    if not count:
         raise LearnableError(f"prompts {location!r} is empty: it needs at least one row with a prompt")
 
 

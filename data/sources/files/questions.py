@@ -104,7 +104,7 @@ def tell_overlooked(missed: Overlooked, prompt: str, source: str) -> str:
 
 
 def _first(row: Row, names: Sequence[str]) -> str | None:
-    return next((found for name in names if (found := find_column(row, name))), None)
+    return next((column for name in names if (column := find_column(row, name))), None)
 
 
 def _judge(rows: Sequence[Row], column: str, missed: Overlooked) -> str:
@@ -146,11 +146,11 @@ def _has_text(name: str, rows: Sequence[Row]) -> bool:
 
 def _are_options(name: str, rows: Sequence[Row]) -> bool:
     values = [row[name] for row in rows if row.get(name) not in (None, "", [], {})]
-    lists = [found for value in values[:20] if (found := find_choices(value)) and len(found.texts) > 1]
+    lists = [choices for value in values[:20] if (choices := find_choices(value)) and len(choices.texts) > 1]
     if not lists or len(lists) < len(values[:20]):
         return False
     return bool(OPTION_COLUMNS.fullmatch(name)) or all(
-        found.labels and not isinstance(found, Mapping) for found in lists
+        choices.labels and not isinstance(choices, Mapping) for choices in lists
     )
 
 

@@ -63,18 +63,18 @@ class Template:
 
     def among(self, rows: Iterable[Row]) -> Template:
         """Return the template with the names that rows have for its columns, and without those that no row has."""
-        found: dict[str, str] = {}
+        columns: dict[str, str] = {}
         for row in rows:
-            found |= {name: own for name in self.names if name not in found and (own := find_column(row, name))}
+            columns |= {name: own for name in self.names if name not in columns and (own := find_column(row, name))}
         text = self.text
         for name in self.names:
-            text = text.replace(f"{{{name}}}", f"{{{found[name]}}}" if name in found else "")
+            text = text.replace(f"{{{name}}}", f"{{{columns[name]}}}" if name in columns else "")
         return replace(self, text=re.sub(r"\n{3,}", "\n\n", text.strip()))
 
     def options(self, row: Row) -> Options | None:
         """Return the choices that the prompt of a row lists, None where it lists none."""
         values = (_find(row, name) for name in self.names)
-        return next((found for value in values if value and (found := find_choices(value))), None)
+        return next((choices for value in values if value and (choices := find_choices(value))), None)
 
     @cached_property
     def _lines(self) -> list[list[tuple[str, str]]]:

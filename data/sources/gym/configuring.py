@@ -22,10 +22,10 @@ _SPAN = re.compile(r"(-?[\d.]+)-(-?[\d.]+)")  # of an attribute: 3-5
 def data_set_names(pattern: str) -> list[str]:
     """Return the data sets that a name or a pattern with `*` means, in order. Raises `UnknownNameError`."""
     known = sorted(set(load_library().DATASETS) - {"composite"})  # a pattern mixes data sets itself
-    found = [name for name in known if fnmatchcase(name, pattern)]
-    if not found:
+    names = [name for name in known if fnmatchcase(name, pattern)]
+    if not names:
         raise UnknownNameError(f"{NAME} data set", pattern, known)
-    return found
+    return names
 
 
 def make_config(name: str, knobs: Mapping[str, str]) -> Any:
@@ -108,7 +108,7 @@ def _read_level(name: str, key: str, text: str, highest: int) -> int:
 def _as_fields(name: str, config: Any, knobs: Mapping[str, str]) -> dict[str, str]:
     """Return the knobs as fields of the configuration: an attribute of the curriculum is one of them, or two."""
     known, attributes = known_knobs(config), _attributes(name)
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for key, text in knobs.items():
         if key in _OURS and key not in attributes:
             raise LearnableError(f"{NAME}:{name}: {key}={text} is what --seed and --limit say: leave it out")
@@ -118,8 +118,8 @@ def _as_fields(name: str, config: Any, knobs: Mapping[str, str]) -> dict[str, st
             every = sorted({*known, *attributes, *([LEVEL] if attributes else [])})
             raise LearnableError(f"{NAME}:{name} has no knob {key!r}: {offer}It has {', '.join(every)}")
         if key not in known:
-            found |= _ends(attributes[key], text)
-    return found | {key: text for key, text in knobs.items() if key in known}
+            values |= _ends(attributes[key], text)
+    return values | {key: text for key, text in knobs.items() if key in known}
 
 
 def _ends(attribute: Any, text: str) -> dict[str, str]:

@@ -72,7 +72,7 @@ def entries(name: str, config: Any, seed: int) -> Iterator[JsonObject]:
     """
     changes = config_changes(name, config)
     first = int(hash_to_uniform(seed, NAME, name) * 2**31)
-    seen: set[str] = set()
+    questions: set[str] = set()
     stale = failed = 0
     for chunk in count():
         data_set = load_library().DATASETS[name][0](config=replace(config, seed=first + chunk * ENTRIES_PER_SEED))
@@ -81,15 +81,15 @@ def entries(name: str, config: Any, seed: int) -> Iterator[JsonObject]:
             failed = 0 if entry else failed + 1
             if failed == 20:
                 raise LearnableError(f"{NAME}:{name} makes no entries with these knobs: {why}")
-            stale = stale + 1 if entry is None or entry["question"] in seen else 0
+            stale = stale + 1 if entry is None or entry["question"] in questions else 0
             # After 200 entries in a row that were there before the data set has hardly more.
             if stale == 200:
                 return
             if entry is not None and not stale:
-                seen.add(entry["question"])
-                told = {key: entry[key] for key in ("question", "answer", "metadata")}
+                questions.add(entry["question"])
+                content = {key: entry[key] for key in ("question", "answer", "metadata")}
                 difficulty = place_on_levels(name, entry["metadata"])
-                yield {"dataset": name, **told, "config": changes, "difficulty": difficulty}
+                yield {"dataset": name, **content, "config": changes, "difficulty": difficulty}
 
 
 def _make_entry(name: str, data_set: Any, index: int) -> tuple[JsonObject | None, str]:

@@ -64,12 +64,12 @@ def _ask(request: list[object]) -> Iterator[JsonObject]:
     """Yield what the process writes, line by line. Raises `LearnableError` for an error of its, and where it dies."""
     command = [sys.executable, "-P", "-c", _START, json.dumps(sys.path), json.dumps(request)]
     with (
-        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said,
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors,
         subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=said,
+            stderr=errors,
             encoding="utf-8",
             env=os.environ | {"PYTHONHASHSEED": "0"},
             start_new_session=True,  # Ctrl-C is the caller's
@@ -82,8 +82,8 @@ def _ask(request: list[object]) -> Iterator[JsonObject]:
                     raise LearnableError(read["error"])
                 yield read
             if process.wait():
-                said.seek(0)
-                last = said.read().strip().rpartition("\n")[2]
+                errors.seek(0)
+                last = errors.read().strip().rpartition("\n")[2]
                 raise LearnableError(f"{NAME} failed: {shorten_reason(last or f'status {process.returncode}')}")
         finally:
             process.kill()

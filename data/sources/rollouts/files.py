@@ -94,11 +94,11 @@ class RolloutFiles:
 
     def read(self) -> Iterator[tuple[str, Imported]]:
         """Yield each rollout with a key of its own: what its row holds, and which of the equal rows it is."""
-        seen: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for one in self._read(_pass_over):
             key = content_id("imported", self.format.name, json_ready(one.key), one.completion)
-            seen[key] += 1
-            yield (key if seen[key] == 1 else content_id(key, seen[key])), one
+            counts[key] += 1
+            yield (key if counts[key] == 1 else content_id(key, counts[key])), one
 
     def _read(self, on_bad: OnBad) -> Iterator[Imported]:
         for file in self.files:

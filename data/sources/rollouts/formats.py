@@ -79,8 +79,8 @@ def _read_gym(place: str, row: Row, wanted: Wanted) -> Iterator[Imported]:
     usage = response.get("usage") or {}
     cut = (response.get("incomplete_details") or {}).get("reason") == "max_output_tokens"
     system = [{"role": "system", "content": given["instructions"]}] if given.get("instructions") else []
-    said = given.get("input")
-    turns = [{"role": "user", "content": said}] if isinstance(said, str) else list(said or ())
+    prompt = given.get("input")
+    turns = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt or ())
     inner = {"responses_create_params", "response", "reward", "_ng_task_index", "_ng_rollout_index", "agent_ref"}
     rest = {name: value for name, value in row.items() if name not in inner}
     yield Imported(
@@ -235,8 +235,8 @@ def _object(row: Row, column: str, place: str) -> Row:
 
 def _with_answer(row: Row, *names: str) -> JsonObject:
     """Return the row with the first of these columns that it has as its `answer`, unless it has one."""
-    found = next((row[name] for name in names if row.get(name) is not None), None)
-    return dict(row) if found is None or row.get("answer") is not None else {**row, "answer": found}
+    answer = next((row[name] for name in names if row.get(name) is not None), None)
+    return dict(row) if answer is None or row.get("answer") is not None else {**row, "answer": answer}
 
 
 def _booleans(row: Row) -> dict[str, float]:

@@ -46,10 +46,10 @@ def text_of(content: Any) -> str:
 
 def last_text(turns: Iterable[Any], place: str, column: str) -> str:
     """Return the text of the last message of the assistant's. Raises `BadRowError` where there is none."""
-    said = [turn for turn in turns if isinstance(turn, Mapping) and turn.get("role") == "assistant"]
-    if not said:
+    answers = [turn for turn in turns if isinstance(turn, Mapping) and turn.get("role") == "assistant"]
+    if not answers:
         raise BadRowError(f"{place}: {column!r} has no message of the assistant's: remove the row")
-    return text_of(said[-1].get("content"))
+    return text_of(answers[-1].get("content"))
 
 
 def chat_or_text(value: Any, place: str, column: str) -> PromptText:
@@ -57,9 +57,9 @@ def chat_or_text(value: Any, place: str, column: str) -> PromptText:
     if isinstance(value, str) and value.strip():
         return value
     turns = [turn for turn in value if isinstance(turn, Mapping) and "role" in turn] if _is_list(value) else []
-    said = tuple(Message(str(turn["role"]), text_of(turn.get("content"))) for turn in turns)
-    if said and any(turn.content.strip() for turn in said):
-        return said
+    messages = tuple(Message(str(turn["role"]), text_of(turn.get("content"))) for turn in turns)
+    if messages and any(turn.content.strip() for turn in messages):
+        return messages
     raise BadRowError(
         f"{place}: {column!r} is {short(value)}: it must be a text that is not empty, or messages with role and content"
     )
@@ -74,17 +74,17 @@ def read_episode(results: Path | None, row: Row, place: str) -> tuple[JsonObject
         raise BadRowError(f"{place}: rLLM's results hold no text: give the file in its run's folder")
     run = _read_run(results)
     number = int(row["idx"]) * max(1, int(run.get("attempts") or 1)) + int(row.get("attempt") or 0)
-    found = sorted((results.parent / "episodes").glob(f"episode_{number:06d}_*.json"))
-    if not found:
+    files = sorted((results.parent / "episodes").glob(f"episode_{number:06d}_*.json"))
+    if not files:
         raise BadRowError(
             f"{place}: no episodes/episode_{number:06d}_*.json beside {results.name}, and results hold no text: run "
             "`rllm eval` with episodes saved, or fetch them too"
         )
-    episode = _read_object(found[0], place)
+    episode = _read_object(files[0], place)
     steps = [step for trajectory in episode.get("trajectories") or () for step in trajectory.get("steps") or ()]
     chats = [step["chat_completions"] for step in steps if step.get("chat_completions")]
     if not chats:
-        raise BadRowError(f"{place}: {found[0].name} has no step with chat_completions: remove the item")
+        raise BadRowError(f"{place}: {files[0].name} has no step with chat_completions: remove the item")
     task = episode.get("task")
     return run, {"task": task if isinstance(task, Mapping) else {}, "chat": chats[-1]}
 
@@ -96,19 +96,19 @@ def _read_run(results: Path) -> JsonObject:
     key = (results, results.stat().st_mtime)
     if key not in _runs:
         _runs.clear()
-        whole = _read_object(results, results.name)
-        _runs[key] = {name: value for name, value in whole.items() if name != "items"}
+        summary = _read_object(results, results.name)
+        _runs[key] = {name: value for name, value in summary.items() if name != "items"}
     return _runs[key]
 
 
 def _read_object(file: Path, place: str) -> JsonObject:
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise BadRowError(f"{place}: {file.name} cannot be read ({error}): write it again") from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise BadRowError(f"{place}: {file.name} holds no JSON object: write it again")
-    return found
+    return content
 
 
 def _is_list(value: object) -> bool:

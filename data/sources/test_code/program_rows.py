@@ -172,14 +172,14 @@ def _find_entry(row: Row, column: str, test_code: str, prompt: Any) -> str:
         return named
     if not (body := parse(test_code)):
         raise BadTestsError(f"column {column!r} is not Python code: correct or remove the row")
-    found = find_entry(test_code, row.get("code")) or _checked(body)
-    if found is None and CHECK in bound_names(body):
-        found = _named_function(row, prompt)
-    if found is None:
+    entry = find_entry(test_code, row.get("code")) or _checked(body)
+    if entry is None and CHECK in bound_names(body):
+        entry = _named_function(row, prompt)
+    if entry is None:
         raise BadTestsError(
             f"column {column!r} has no one function that every assert calls: name it in a column 'entry_point'"
         )
-    return found
+    return entry
 
 
 def _checked(body: list[ast.stmt]) -> str | None:
@@ -197,8 +197,8 @@ def _checked(body: list[ast.stmt]) -> str | None:
 def _without_own_call(test_code: str, entry: str) -> str:
     """Return tests without the call of `check` that they end in: it is made with the function by its name."""
     body = parse(test_code)
-    kept = [one for one in body if not (isinstance(one, ast.Expr) and _checked([one]))]
-    return test_code if len(kept) == len(body) else "\n".join(map(ast.unparse, kept)) + "\n"
+    statements = [one for one in body if not (isinstance(one, ast.Expr) and _checked([one]))]
+    return test_code if len(statements) == len(body) else "\n".join(map(ast.unparse, statements)) + "\n"
 
 
 def _named_function(row: Row, prompt: Any) -> str | None:
@@ -231,13 +231,13 @@ def _words(prompt: Any) -> str:
 
 def _helpers(stub: str, entry: str) -> str:
     """Return the imports and functions that a stub gives beside the one it asks for: tests may use them."""
-    kept = [
+    helpers = [
         statement
         for statement in parse(stub) or parse(stub + BODY)
         if isinstance(statement, ast.Import | ast.ImportFrom)
         or (isinstance(statement, ast.FunctionDef) and statement.name != entry)
     ]
-    return "".join(f"{ast.unparse(statement)}\n" for statement in kept)
+    return "".join(f"{ast.unparse(statement)}\n" for statement in helpers)
 
 
 def _name_function(prompt: Any, entry: str, test_code: str) -> Any:

@@ -60,10 +60,10 @@ def read_stub(code: str, entry: str) -> Stub | None:
     if not functions or not all(map(_is_empty, functions[-1].body)):
         return None
     function = functions[-1]
-    kept = [node for node in [*body, *function.body] if isinstance(node, Kept) and node not in functions]
+    nodes = [node for node in [*body, *function.body] if isinstance(node, Kept) and node not in functions]
     one_line = function.body[0].lineno == function.lineno
     return Stub(
-        prelude="".join(f"{ast.unparse(node)}\n" for node in kept),
+        prelude="".join(f"{ast.unparse(node)}\n" for node in nodes),
         head=_head(function),
         indent=4 if one_line else function.body[0].col_offset,
     )

@@ -45,10 +45,10 @@ def last_boxed(text: str) -> str | None:
     >>> last_boxed(r"So \boxed{1} or \boxed{\frac{1}{2}}."), last_boxed(r"$\boxed 5$"), last_boxed(r"\boxed{1")
     ('\\frac{1}{2}', '5', None)
     """
-    found = None
+    content = None
     for opening in _BOXED.finditer(text):
-        found = _to_closing_brace(text, opening.end()) if opening[1] else opening[2]
-    return found.strip() if found and found.strip() else None
+        content = _to_closing_brace(text, opening.end()) if opening[1] else opening[2]
+    return content.strip() if content and content.strip() else None
 
 
 def _to_closing_brace(text: str, start: int) -> str | None:
@@ -139,8 +139,8 @@ def read_choice(value: Any, choices: Options) -> Spec:
     if isinstance(number, int) and 0 <= number < len(texts):
         places.add(number)
     if len(places) > 1:
-        told = " or ".join(names[place] for place in sorted(places))
-        raise UnreadError(f"this may be choice {told}, by its letter, its text or its place: write the letter")
+        listing = " or ".join(names[place] for place in sorted(places))
+        raise UnreadError(f"this may be choice {listing}, by its letter, its text or its place: write the letter")
     if not places:
         last = f", or its place from 0 to {len(texts) - 1}" if by_place else ""
         raise UnreadError(f"an answer is one of {', '.join(names)}{last}")

@@ -42,8 +42,8 @@ class Question:
 
     def describe(self) -> str:
         """Return in words what the prompt is made of."""
-        told = name_columns((self.column,) if self.template is None else self.template.names)
-        return told + (" with the choices below it" if self.listed else "")
+        columns = name_columns((self.column,) if self.template is None else self.template.names)
+        return columns + (" with the choices below it" if self.listed else "")
 
     def whole_template(self) -> Template | None:
         """Return how all of it is made, the choices included; None where the column is all of it."""
@@ -98,8 +98,8 @@ class Recognised:
         """
         level = {"difficulty": _level(row, self.layout)}
         if self.layout.reading == "tests":
-            made = {} if self.question.template is None else {PROMPT: self.question.read(row, place)}
-            return {**row, **level, **made, "verifier": self.verifier or self.layout.verifiers[0]}
+            question = {} if self.question.template is None else {PROMPT: self.question.read(row, place)}
+            return {**row, **level, **question, "verifier": self.verifier or self.layout.verifiers[0]}
         spec, choices = self.read_spec(row, place)
         number = isinstance(fit_number(spec.get("answer")), int | float)
         own = "choice" if choices.texts else self.layout.verifiers[0 if number else -1]
@@ -155,13 +155,15 @@ def recognise(rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised |
         return None
     plain = [(place, row) for place, row in rows if not _is_complete(row, columns.verifier)]
     layouts = [layout for layout in LAYOUTS if _may_judge(columns.verifier, layout)]
-    found = list(filter(None, (_find_columns(layout, plain, columns) for layout in layouts)))
-    read = {one: sum(_can_read(one, row, place) for place, row in plain) for one in found}
+    recognised = list(filter(None, (_find_columns(layout, plain, columns) for layout in layouts)))
+    read = {one: sum(_can_read(one, row, place) for place, row in plain) for one in recognised}
     most = max(read.values(), default=0)
     if not most:  # the columns may tell a layout by themselves; then each row says what is wrong with its answer
-        found = [one for one in found if not one.layout.marked]
-    found = [one for one in found if not one.layout.unsure or read[one] == len(plain)]
-    best = {(one.question.column, one.answer, one.layout.choices): one for one in reversed(found) if read[one] == most}
+        recognised = [one for one in recognised if not one.layout.marked]
+    recognised = [one for one in recognised if not one.layout.unsure or read[one] == len(plain)]
+    best = {
+        (one.question.column, one.answer, one.layout.choices): one for one in reversed(recognised) if read[one] == most
+    }
     if not best or (len(best) > 1 and not most):
         return None
     if len(best) > 1:
@@ -181,17 +183,17 @@ def find_question(rows: Sequence[tuple[str, Row]], columns: Columns) -> tuple[st
         if all(any(find_column(row, name) for _, row in plain) for name in (*layout.prompt, *layout.more)):
             return layout.name, Template(layout.template, known=True).among(row for _, row in plain)
     try:
-        found = recognise(plain, Columns())
+        recognised = recognise(plain, Columns())
     except BadRowError:  # it may be of two layouts, and flags say what matters
         return None
-    template = found.question.whole_template() if found is not None else None
-    return None if found is None or template is None else (found.layout.name, template)
+    template = recognised.question.whole_template() if recognised is not None else None
+    return None if recognised is None or template is None else (recognised.layout.name, template)
 
 
 def _may_judge(verifier: str | None, layout: FileLayout) -> bool:
     """Whether a judge that a flag names, if any, can do with what the layout reads: tests are for programs alone."""
-    made = {one.verifiers[0] for one in LAYOUTS if one.reading in MADE_SPECS}
-    return verifier in layout.verifiers if verifier in made else True
+    specs = {one.verifiers[0] for one in LAYOUTS if one.reading in MADE_SPECS}
+    return verifier in layout.verifiers if verifier in specs else True
 
 
 def tell_question(source: str, name: str, template: Template) -> str:
@@ -300,10 +302,10 @@ def _level(row: Row, layout: FileLayout) -> float | None:
     return None if name is None else level_number(column_value(row, name), layout.levels)
 
 
-def _two_layouts(place: str, found: Sequence[Recognised]) -> str:
-    told = " and like ".join(f"{one.layout.name} ({one.question.column}, {one.answer})" for one in found)
-    column = found[0].answer
+def _two_layouts(place: str, layouts: Sequence[Recognised]) -> str:
+    listing = " and like ".join(f"{one.layout.name} ({one.question.column}, {one.answer})" for one in layouts)
+    column = layouts[0].answer
     return (
-        f"{place}: the rows look like {told}: say which column has the answer, as in --answer-column {column}, and "
+        f"{place}: the rows look like {listing}: say which column has the answer, as in --answer-column {column}, and "
         "which has the prompt with --prompt-column, or split a file that has rows of both"
     )
