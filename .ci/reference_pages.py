@@ -28,7 +28,7 @@ from learnable.data.sources.family import Family
 from learnable.data.sources.files.layouts.readings import READINGS
 from learnable.data.sources.files.layouts.table import LAYOUTS, LETTER_COLUMNS, OPEN_LAYOUTS, FileLayout
 from learnable.train.monitor.records import METRICS, PREFERENCE_METRICS, REVIEW_METRICS, REWARD_METRICS
-from learnable.train.monitor.rules import HELD_OUT_GAP, Rule, read_rules
+from learnable.train.monitor.rules import HELD_OUT_GAP, AlarmRule, read_rules
 from learnable.verifiers.families.prompts import example_prompt
 from learnable.verifiers.families.registry import FAMILIES, ON_REQUEST
 from learnable.verifiers.instructions.kinds import KINDS
@@ -199,7 +199,7 @@ def write_metrics() -> str:
     )
 
 
-def write_rule(rule: Rule) -> tuple[str, ...]:
+def write_rule(rule: AlarmRule) -> tuple[str, ...]:
     """Return a rule as the cells of its row."""
     multiple = bool(rule.relative_to) and rule.condition in ("above", "below")
     relative = f" {'times' if multiple else 'from'} the {rule.relative_to}" if rule.relative_to else ""

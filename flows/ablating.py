@@ -16,7 +16,7 @@ from learnable.data.sources.family import fold_name
 from learnable.data.sources.selection import PromptSet
 from learnable.data.storage.places import find_place, make_folder
 from learnable.filters.decisions.presets import find_preset
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.launch import run_training
 from learnable.flows.refreshing.pool import NEVER_SAMPLED, open_pool
@@ -88,7 +88,7 @@ def make_set(ablation: Ablation, variant: Variant) -> CurationReport:
         preset = replace(preset, band=replace(preset.band, low=low, high=high))
     name = find_place(variant.settings.curated).name
     progress().stage(f"Curating {name}: {write_value(make)}, of {len(prompts):,} prompts of {ablation.curated}")
-    return run_pipeline(replace(pool.settings, preset=preset, name=name), given=PromptSet(prompts))
+    return run_curation(replace(pool.settings, preset=preset, name=name), given=PromptSet(prompts))
 
 
 def _choose_forms(make: Mapping[str, Any], curated: CuratedSet) -> list[str]:

@@ -13,7 +13,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.utilities.annotations import quote
 
 from learnable.data.progress import progress
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.report import CurationReport, describe_outcome, render_markdown
 from learnable.flows.engines import stop_engines
 from learnable.flows.finetune import finetune
@@ -36,7 +36,7 @@ def curate(settings: CurateSettings, train: TrainSettings | None = None) -> Cura
     """
     with scheduled_run():
         with logged_unless_watched() as is_logged:
-            report = run_pipeline(settings, step=as_task)
+            report = run_curation(settings, step=as_task)
             if is_logged:  # nobody sees the table
                 progress().note(f"{describe_outcome(report)} {report.curated}")
         create_markdown_artifact(render_markdown(report), key="curated", description=report.curated)

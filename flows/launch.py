@@ -10,7 +10,7 @@ from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import LearnableError
 from learnable.data.progress import Silence, progress, watched_by
 from learnable.data.store import Store
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation import pipeline as curation
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.engines import engine_for, policy_for, stop_engines
@@ -48,7 +48,7 @@ def run_curation(
         store = locks.enter_context(locked_store(settings))
         missing = use_prefect and _is_engine_needed(settings, store)
         if not use_prefect or not (missing or has_server()):  # a server would take longer to start than this run
-            report = run_pipeline(settings)
+            report = curation.run_curation(settings)
             locks.close()  # a training measures held-out prompts in processes that write to the store
             return report if train is None else _train_on(report, train)
         _start_server(settings, engine=missing)

@@ -24,7 +24,7 @@ NOT_IN_PRESETS = ("curated", "output", "policy", "verifiers", "part", "families"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PresetValue:
     """A value of a setting, and why it is that."""
 
     value: Any
@@ -38,7 +38,7 @@ class TrainPreset:
     name: str
     title: str
     source: str
-    settings: Mapping[str, Choice]
+    settings: Mapping[str, PresetValue]
 
     @property
     def values(self) -> JsonObject:
@@ -88,7 +88,7 @@ def _read(file: Traversable, where: str) -> TrainPreset:
         file.name.removesuffix(".toml"),
         str(table.get("title", "")),
         str(table.get("source", "")),
-        {name: Choice(**choice) for name, choice in settings.items()},
+        {name: PresetValue(**choice) for name, choice in settings.items()},
     )
 
 

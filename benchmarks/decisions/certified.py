@@ -24,7 +24,7 @@ import polars as pl
 from scipy.stats import beta
 
 from learnable.filters.stopping.budget import SamplingBudget
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.settings import CurateSettings, PromptSettings
 
@@ -48,7 +48,7 @@ def main() -> None:
             seed=arguments.seed,
             store=f"{folder}/store",
         )
-        report = run_pipeline(settings)
+        report = run_curation(settings)
         decided = read_groups(settings, report)
         kept = decided.filter(pl.col("decision") == "keep")
         print(
@@ -65,7 +65,7 @@ def main() -> None:
                 (f"fixed {FIXED}", SamplingBudget("fixed"), FIXED),
             ):
                 again = replace(on_known(settings, name), budget=budget, group_size=size)
-                report = run_pipeline(again)
+                report = run_curation(again)
                 kept = read_groups(again, report).filter(pl.col("decision") == "keep")
                 print(describe(name, truth, kept, report.totals.rollouts, decided.height), flush=True)
 
@@ -100,7 +100,7 @@ def draw_truth(settings: CurateSettings, completions: int) -> pl.DataFrame:
     )
     band = settings.band
     inside = pl.col("mean").is_between(band.low, band.high) & (pl.col("std") >= band.min_std)
-    return read_groups(fresh, run_pipeline(fresh)).select("prompt_id", inside=inside)
+    return read_groups(fresh, run_curation(fresh)).select("prompt_id", inside=inside)
 
 
 def read_groups(settings: CurateSettings, report: CurationReport) -> pl.DataFrame:

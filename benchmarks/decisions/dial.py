@@ -24,7 +24,7 @@ from learnable.filters.arrays import Values
 from learnable.filters.dial.aim import Aim
 from learnable.filters.dial.search import DialSearch
 from learnable.filters.stopping.budget import SamplingBudget
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.dialing.pipeline import run_dial
 from learnable.flows.dialing.report import describe_outcome
 from learnable.flows.dialing.rounds import settings_at
@@ -119,10 +119,10 @@ def report_generator(
         again = replace(
             settings, prompts=there, budget=SamplingBudget("fixed"), group_size=FRESH_GROUP, seed=7, test_share=0.0
         )
-        [row] = run_pipeline(settings_at(again, report.nearest.knobs)).families
+        [row] = run_curation(settings_at(again, report.nearest.knobs)).families
         each = max(FRESH_GROUP, ceil(fresh / row.prompts))  # where there are few questions, more of each
         if each > FRESH_GROUP:
-            [row] = run_pipeline(settings_at(replace(again, group_size=each), report.nearest.knobs)).families
+            [row] = run_curation(settings_at(replace(again, group_size=each), report.nearest.knobs)).families
         print(f"{prompts.name}: {row.pass_at_1:.3f} of {each * row.prompts:,} fresh rollouts pass", flush=True)
 
 

@@ -33,7 +33,7 @@ from learnable.filters.arrays import Values
 from learnable.train.live.described import describe_rows
 from learnable.train.live.predicted import PredictedRates
 from learnable.train.live.rates import LOG_ODDS, Certificates, PassRates
-from learnable.train.live.sampler import Layout, PromptPicker
+from learnable.train.live.sampler import BatchLayout, PromptPicker
 
 VISITS, COMPLETIONS = (10, 20, 40), 8
 FACTORS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)
@@ -132,7 +132,7 @@ def train_on_pool(arm: str, count: int, batches: int, seed: int) -> dict[str, An
     if arm in ("mean", "predicted"):
         texts = [prompt.text for prompt in pool] if arm == "predicted" else [""] * count
         rates = PredictedRates(rates, np.ones(count, bool), describe_rows(Dataset.from_dict({"prompt": texts})))
-    picker = PromptPicker(rates, Layout(PLACES, GROUP, 1), seed, is_even=arm == "random")
+    picker = PromptPicker(rates, BatchLayout(PLACES, GROUP, 1), seed, is_even=arm == "random")
     alike = []
     for _ in range(batches):
         batch = picker.draw()

@@ -48,7 +48,7 @@ from learnable.data.store import Store
 from learnable.filters.arrays import Flags, Values
 from learnable.filters.decisions.decide import PREDICTED
 from learnable.filters.stopping.budget import SamplingBudget
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.settings import SimulatedSettings
 from learnable.train.settings import Predict
@@ -131,7 +131,7 @@ def measure(
         store = Store(settings.store)
         with store.hold(wait=0, on_wait=print):
             store_counts(store.root, counts)
-        report = run_pipeline(settings, given=PromptSet(list(prompts)))
+        report = run_curation(settings, given=PromptSet(list(prompts)))
         [file] = (Path(folder) / "store" / "groups").glob("*.parquet")
         rate = pl.col("spec").str.json_path_match("$.rate").cast(pl.Float64)
         groups = pl.read_parquet(file).with_columns(rate.alias("rate"))

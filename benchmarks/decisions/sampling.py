@@ -39,7 +39,7 @@ from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import match_fixed
 from learnable.filters.stopping.schedule import Schedule
 from learnable.filters.stopping.table import StoppingOutcome, compute_fixed_outcome
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.settings import SimulatedSettings
@@ -169,7 +169,7 @@ def curate_rates(
         store=str(folder / "store"),
         workers=0,
     )
-    report = run_pipeline(settings)
+    report = run_curation(settings)
     [groups] = (folder / "store" / "groups").glob("*.parquet")
     rate = pl.col("spec").str.json_path_match("$.rate").cast(pl.Float64)
     return pl.read_parquet(groups).with_columns(rate.alias("rate")), report

@@ -27,7 +27,7 @@ from learnable.filters.arrays import Indices, Values
 from learnable.filters.posterior.certificate import assess
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.schedule import Schedule
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.settings import SimulatedSettings
 
@@ -227,7 +227,7 @@ def curate(
     """Curate prompts with so many cases each, in turn, and return their rows and the forecasts."""
     with tempfile.TemporaryDirectory() as folder:
         file = write_cases(Path(folder), cases, credit, rng)
-        report = run_pipeline(
+        report = run_curation(
             CurateSettings(
                 prompts=PromptSettings(location=str(file)),
                 engine=SimulatedSettings(),

@@ -20,7 +20,7 @@ from learnable.filters.arrays import Values
 from learnable.filters.decisions.alike import ALIKE_INTRACLASS, Likeness, compare_prompts
 from learnable.filters.decisions.presets import find_preset
 from learnable.filters.stopping.budget import SamplingBudget
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.settings import SimulatedSettings
@@ -74,7 +74,7 @@ def curate(rows: Sequence[Row], seed: int, **settings: Any) -> tuple[CurationRep
         file = Path(folder) / "prompts.jsonl"
         numbered = ({"prompt": f"prompt {number} of pool {seed}"} | row for number, row in enumerate(rows))
         file.write_text("".join(f"{json.dumps(row)}\n" for row in numbered), encoding="utf-8")
-        report = run_pipeline(
+        report = run_curation(
             CurateSettings(
                 prompts=PromptSettings(location=str(file)),
                 engine=SimulatedSettings(),

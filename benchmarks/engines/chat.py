@@ -19,7 +19,7 @@ from unittest.mock import patch
 from benchmarks.figures import make_parser, write_figures
 from learnable.data.records import Prompt
 from learnable.filters.stopping.budget import SamplingBudget
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.engines import engine_for
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.curation import ChatSettings
@@ -52,7 +52,7 @@ def measure(prompts: int, group_size: int) -> dict[str, float]:
             store=f"{folder}/store",
         )
         engine_for(settings)  # loaded before the clock runs
-        run_pipeline(settings)
+        run_curation(settings)
     rollouts = time.perf_counter() - begun[0]
     return {"rendering_share": sum(spent) / rollouts, "renderings": len(spent), "rollout_seconds": rollouts}
 

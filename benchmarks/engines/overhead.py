@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from benchmarks.figures import make_parser, write_figures
 from learnable.filters.stopping.budget import SamplingBudget
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.engines import engine_for
 from learnable.flows.settings import CurateSettings, PromptSettings
@@ -59,7 +59,7 @@ def measure(prompts: int, repeats: int) -> dict[str, float]:
         bare, tokens = _timed(lambda: _generate_bare(engine, settings))
         with tempfile.TemporaryDirectory() as store:
             fresh = replace(settings, store=store)
-            curation, _ = _timed(partial(run_pipeline, fresh))
+            curation, _ = _timed(partial(run_curation, fresh))
         rounds.append((bare, curation))
         print(f"  bare {bare:.2f} s, curation {curation:.2f} s", flush=True)
     bare_seconds, curation_seconds = (median(column) for column in zip(*rounds[1:], strict=True))

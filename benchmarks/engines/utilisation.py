@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.figures import make_parser, write_figures
 from learnable.filters.stopping.budget import SamplingBudget
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.engines import engine_for
 from learnable.flows.sampling.collector import Collector
 from learnable.flows.settings import CurateSettings, PromptSettings
@@ -62,7 +62,7 @@ def measure(prompts: int, workers: int) -> dict[str, float]:
             raise TypeError("the benchmark watches vLLM")
         watch = Watch(engine)
         scored = _note_last_score()
-        report = run_pipeline(settings)
+        report = run_curation(settings)
     wall = scored["at"] - watch.first
     return {
         "running_share": watch.running / wall,

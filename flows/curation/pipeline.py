@@ -34,7 +34,7 @@ def plain(function: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
-def run_pipeline(settings: CurateSettings, step: Step = plain, given: PromptSet | None = None) -> CurationReport:
+def run_curation(settings: CurateSettings, step: Step = plain, given: PromptSet | None = None) -> CurationReport:
     """Find the prompts that a policy can learn from, and publish them, as the store's only writer.
 
     `given` are prompts that have their sides of the split already, in place of those that the settings name.

@@ -11,9 +11,9 @@ import numpy as np
 from learnable.data.errors import LearnableError
 from learnable.data.progress import Silence, progress, watched_by
 from learnable.filters.dial.search import DialSearch, Look
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.steps import read_prompts
-from learnable.flows.dialing.report import DialReport, Outcome, build_report
+from learnable.flows.dialing.report import DialReport, SearchEnd, build_report
 from learnable.flows.dialing.rounds import KnobSampler, settings_at
 from learnable.flows.engines import policy_for
 from learnable.flows.run import locked_store, start_run
@@ -41,7 +41,7 @@ def run_dial(settings: DialSettings) -> DialReport:
         if not (settings.curate and report.is_reached):
             return report
         progress().note(f"curating at {report.nearest.named}")
-        return replace(report, curation=run_pipeline(settings_at(settings.curation, report.nearest.knobs)))
+        return replace(report, curation=run_curation(settings_at(settings.curation, report.nearest.knobs)))
 
 
 def leave_out_unmoved(settings: DialSettings) -> DialSettings:
@@ -83,7 +83,7 @@ def list_examples(settings: DialSettings) -> list[str]:
     return examples
 
 
-def _search(settings: DialSettings, search: DialSearch, sampler: KnobSampler) -> tuple[Look, Outcome]:
+def _search(settings: DialSettings, search: DialSearch, sampler: KnobSampler) -> tuple[Look, SearchEnd]:
     picks: tuple[int, ...] = search.opening()
     for number in count(1):
         _sample(settings, search, sampler, picks)

@@ -17,13 +17,13 @@ from learnable.flows.curation.report import CurationReport
 from learnable.flows.run import Run
 from learnable.flows.settings.dial import DialSettings
 
-Outcome = Literal["reached", "unreachable", "budget", "dry"]
+SearchEnd = Literal["reached", "unreachable", "budget", "dry"]
 """How a search ended: at a setting within the tolerance; with hardly a chance that there is one; with the budget spent;
 or with every prompt of every setting looked at."""
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class KnobSetting:
     """One setting of the knobs: what was sampled there, and what is known of its pass rate.
 
     `share` is the share of its rollouts that passed and `within_variance` the variance inside a prompt's group, of .25
@@ -58,9 +58,9 @@ class DialReport:
     engine: str
     store: str
     aim: Aim
-    outcome: Outcome
-    nearest: Setting
-    settings: tuple[Setting, ...]
+    outcome: SearchEnd
+    nearest: KnobSetting
+    settings: tuple[KnobSetting, ...]
     forms: tuple[str, ...]
     families: tuple[str, ...]
     advice: str = ""
@@ -91,7 +91,7 @@ class DialReport:
         }
 
 
-def build_report(run: Run, settings: DialSettings, search: DialSearch, look: Look, outcome: Outcome) -> DialReport:
+def build_report(run: Run, settings: DialSettings, search: DialSearch, look: Look, outcome: SearchEnd) -> DialReport:
     """Return the report of a search that has ended, what it cost aside."""
     described = _describe_settings(settings, search, look)
     return DialReport(
@@ -123,7 +123,7 @@ def describe_outcome(report: DialReport) -> str:
     return f"{why}. The nearest: {passes}."
 
 
-def _advise(settings: DialSettings, look: Look, outcome: Outcome) -> str:
+def _advise(settings: DialSettings, look: Look, outcome: SearchEnd) -> str:
     """Say what to do where the target was not reached: widen the grid where it ends, fill it in where it jumps."""
     if outcome == "reached":
         return ""
@@ -146,15 +146,15 @@ def _numbers(values: Values) -> list[float | None]:
     return [None if np.isnan(value) else float(value) for value in values]
 
 
-def _rounded(setting: Setting) -> JsonObject:
+def _rounded(setting: KnobSetting) -> JsonObject:
     plain = asdict(setting)
     return {name: round(value, 4) if isinstance(value, float) else value for name, value in plain.items()}
 
 
-def _describe_settings(settings: DialSettings, search: DialSearch, look: Look) -> tuple[Setting, ...]:
+def _describe_settings(settings: DialSettings, search: DialSearch, look: Look) -> tuple[KnobSetting, ...]:
     shares, within = (_numbers(values) for values in (search.shares, search.within_variances))
     return tuple(
-        Setting(
+        KnobSetting(
             knobs,
             int(search.prompts[place]),
             shares[place],

@@ -23,7 +23,7 @@ from learnable.flows.settings.dial import ROLLOUTS_A_PROMPT
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class KnobSample:
     """New prompts of one setting: the share of each one's rollouts that passed, and their sample variance.
 
     Prompts that lack an honest score are left out. `is_dry` says that the setting has no prompts beyond these.
@@ -81,7 +81,7 @@ class KnobSampler:
         self._is_first = True
         self._quiet = WarningsOnly()
 
-    def sample(self, counts: Mapping[int, int]) -> dict[int, Sampled]:
+    def sample(self, counts: Mapping[int, int]) -> dict[int, KnobSample]:
         """Sample so many new prompts of each of these settings, in one call of the engine.
 
         Raises `LearnableError` as a curation does, `InterruptedRunError` for Ctrl-C.
@@ -139,6 +139,6 @@ def _with_few_rollouts(settings: CurateSettings) -> CurateSettings:
     )
 
 
-def _gather(prompts: list[Prompt], measured: Mapping[str, tuple[float, float]], *, is_dry: bool) -> Sampled:
+def _gather(prompts: list[Prompt], measured: Mapping[str, tuple[float, float]], *, is_dry: bool) -> KnobSample:
     found = np.array([measured[p.prompt_id] for p in prompts if p.prompt_id in measured]).reshape(-1, 2)
-    return Sampled(found[:, 0], found[:, 1], is_dry)
+    return KnobSample(found[:, 0], found[:, 1], is_dry)

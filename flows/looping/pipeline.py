@@ -17,13 +17,13 @@ from learnable.data.policies import find_policy
 from learnable.data.progress import Silence, progress, watched_by
 from learnable.data.storage.lock import hold_output
 from learnable.filters.refresh.staleness import CERTIFIED_BY
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.engines import stop_engines
 from learnable.flows.evaluating.pipeline import run_evaluation
 from learnable.flows.evaluating.report import EvalReport
 from learnable.flows.looping.figure import draw_rounds
-from learnable.flows.looping.report import FIGURE, LOOP, LoopReport, Round, read_loop
+from learnable.flows.looping.report import FIGURE, LOOP, LoopReport, LoopRound, read_loop
 from learnable.flows.refreshing.pipeline import run_refresh
 from learnable.flows.refreshing.pool import POOL_PARTS, open_pool
 from learnable.flows.refreshing.publishing import RefreshReport
@@ -58,7 +58,7 @@ class Stages:
     train: Callable[[TrainSettings], TrainingReport] = train_here
     evaluate: Callable[[EvalSettings], EvalReport] = run_evaluation
     refresh: Callable[[RefreshSettings], RefreshReport] = run_refresh
-    find: Callable[[CurateSettings], CurationReport] = run_pipeline
+    find: Callable[[CurateSettings], CurationReport] = run_curation
 
 
 def run_loop(settings: LoopSettings, stages: Stages | None = None) -> LoopReport:
@@ -158,7 +158,7 @@ def _run_stage(loop: LoopReport, stages: Stages) -> LoopReport:
     return replace(loop, rounds=(*loop.rounds, following))
 
 
-def _train(loop: LoopReport, stages: Stages) -> Round:
+def _train(loop: LoopReport, stages: Stages) -> LoopRound:
     last = loop.rounds[-1]
     progress().note(
         f"round {last.number} of at most {loop.settings.rounds}: training on {last.version}, {last.kept} prompts"
@@ -180,11 +180,11 @@ def _measure(loop: LoopReport, stages: Stages, number: int) -> EvalReport:
     return report
 
 
-def _begin_round(settings: LoopSettings, number: int, curated: str, policy: str) -> Round:
+def _begin_round(settings: LoopSettings, number: int, curated: str, policy: str) -> LoopRound:
     version = LoadedSet.of(open_curated(curated))
     train, _ = choose_drawing(settings.train, version)
     forecast = forecast_training(version, train)
-    return Round(
+    return LoopRound(
         number=number,
         curated=str(version.path),
         parent=version.manifest.parent or "",
@@ -203,7 +203,7 @@ def _count_rollouts(curated: str) -> int:
     return int(rows.filter(pl.col(CERTIFIED_BY) == "rollouts")["n"].sum())
 
 
-def _make_train_settings(settings: LoopSettings, folder: Path, row: Round) -> TrainSettings:
+def _make_train_settings(settings: LoopSettings, folder: Path, row: LoopRound) -> TrainSettings:
     """Return how a round trains: without held-out figures of the stage's own, since the loop measures every policy."""
     output = folder / f"round-{row.number}" / "train"
     return replace(
@@ -220,5 +220,5 @@ def _name_evaluation(folder: Path, number: int) -> Path:
     return folder / f"round-{number}" / "held-out.json" if number else folder / "start.json"
 
 
-def _with_last(loop: LoopReport, last: Round) -> LoopReport:
+def _with_last(loop: LoopReport, last: LoopRound) -> LoopReport:
     return replace(loop, rounds=(*loop.rounds[:-1], last))

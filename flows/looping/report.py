@@ -27,7 +27,7 @@ MAY_DIFFER = MAY_CHANGE - COMPARED
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class LoopRound:
     """One round: the version that it trains on and the policy that it trains, then what came of it, stage by stage.
 
     `kept` counts the prompts to train on, and `usable_share` is the forecast share of their groups whose rewards
@@ -60,7 +60,7 @@ class LoopReport:
 
     folder: str
     settings: LoopSettings
-    rounds: tuple[Round, ...]
+    rounds: tuple[LoopRound, ...]
     start: Figures | None = None
 
     @property
@@ -80,7 +80,7 @@ class LoopReport:
             return f"all rounds are done, and round {last.number} still gained: {verdict}"
         return ""
 
-    def _find_lack(self, last: Round) -> str:
+    def _find_lack(self, last: LoopRound) -> str:
         needed = self.settings.train.fewest_prompts
         if last.number == 1 or last.kept >= needed:
             return ""
@@ -124,7 +124,7 @@ def read_loop(folder: Path, settings: LoopSettings) -> LoopReport:
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
         before, now = list_fixed(values["settings"]), list_fixed(_to_plain(settings))
-        rounds = tuple(Round(**_with_figures(row)) for row in values["rounds"])
+        rounds = tuple(LoopRound(**_with_figures(row)) for row in values["rounds"])
         start = _with_figures(values)["start"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise LearnableError(

@@ -16,7 +16,7 @@ from learnable.filters.refresh.staleness import CERTIFIED_BY, Drifts
 from learnable.flows.curation.pipeline import Step, plain
 from learnable.flows.engines import policy_for
 from learnable.flows.refreshing.pool import NEVER_SAMPLED, CuratedPool, open_pool
-from learnable.flows.refreshing.publishing import Outcome, RefreshReport, describe, publish_next
+from learnable.flows.refreshing.publishing import RefreshOutcome, RefreshReport, describe, publish_next
 from learnable.flows.refreshing.resample import (
     INSPECTED,
     Resampled,
@@ -54,7 +54,7 @@ def run_refresh(settings: RefreshSettings, step: Step = plain) -> RefreshReport:
         decided = step(decide_all)(run, pool, resampled, drifts)
         store.write_groups(run.run_id, decided)
         still = estimate_still_in_band(run, pool, resampled, drifts)
-        outcome = Outcome(len(anchors.prompt_ids), resampled.prompt_ids, drifts, still, resampled.collected)
+        outcome = RefreshOutcome(len(anchors.prompt_ids), resampled.prompt_ids, drifts, still, resampled.collected)
         curated = step(publish_next)(run, pool, decided, outcome)
     return describe(curated, generated=resampled.collected.generated, seconds=time.monotonic() - started)
 

@@ -53,7 +53,7 @@ SIDES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RefreshOutcome:
     """What a refresh did and found.
 
     How many anchors it sampled, all prompts it sampled, the drifts, how much of the old set is still in the band, and
@@ -103,7 +103,7 @@ class RefreshReport:
         }
 
 
-def publish_next(run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: Outcome) -> CuratedSet:
+def publish_next(run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: RefreshOutcome) -> CuratedSet:
     """Write the next version: the parts of a curated set, with `certified_by` in every row.
 
     Raises `LearnableError` where it cannot be written.
@@ -162,7 +162,7 @@ def render_changes(report: RefreshReport) -> str:
     return "\n".join(lines)
 
 
-def _triage(pool: CuratedPool, outcome: Outcome, inspection: Inspection) -> pl.DataFrame:
+def _triage(pool: CuratedPool, outcome: RefreshOutcome, inspection: Inspection) -> pl.DataFrame:
     """Return why prompts were never solved: anew of those that were sampled again, as it was of the others."""
     found = inspection.triage.with_columns(cs.enum().cast(pl.String))
     before = pool.rows.filter(pl.col("triage").is_not_null() & ~pl.col("prompt_id").is_in(list(outcome.prompt_ids)))
@@ -175,7 +175,9 @@ def _carry_on(pool: CuratedPool, part: str, found: pl.DataFrame) -> pl.DataFrame
     return pl.concat([found, before.select(pl.col(name).cast(kind) for name, kind in found.schema.items())])
 
 
-def _manifest(run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: Outcome, inspection: Inspection) -> Manifest:
+def _manifest(
+    run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: RefreshOutcome, inspection: Inspection
+) -> Manifest:
     """Return the parent's manifest with what is another now."""
     parent = pool.curated
     fitted = {name: family_prior.to_json() for name, family_prior in sorted(outcome.collected.family_priors.items())}
@@ -208,7 +210,7 @@ def _drift_rows(drifts: Drifts) -> tuple[FamilyDrift, ...]:
     )
 
 
-def _count_changes(pool: CuratedPool, decided: pl.DataFrame, outcome: Outcome) -> Changes:
+def _count_changes(pool: CuratedPool, decided: pl.DataFrame, outcome: RefreshOutcome) -> Changes:
     resampled = len(outcome.prompt_ids)
     return Changes(
         **_before_and_after(pool, decided).select(*SIDES).to_dicts()[0],
@@ -218,7 +220,7 @@ def _count_changes(pool: CuratedPool, decided: pl.DataFrame, outcome: Outcome) -
     )
 
 
-def _count_by_family(pool: CuratedPool, decided: pl.DataFrame, outcome: Outcome) -> tuple[FamilyChanges, ...]:
+def _count_by_family(pool: CuratedPool, decided: pl.DataFrame, outcome: RefreshOutcome) -> tuple[FamilyChanges, ...]:
     resampled = pl.col("prompt_id").is_in(list(outcome.prompt_ids)).sum().alias("resampled")
     counts = _before_and_after(pool, decided).group_by("family").agg(*SIDES, resampled).sort("family")
     return tuple(FamilyChanges(**row) for row in counts.to_dicts())

@@ -65,7 +65,7 @@ class HttpRequest:
         return (HttpRequest(self.group, self.first + i, 1) for i in range(start, self.count))
 
 
-class Server:
+class Endpoint:
     """One server: its client, its health, and how many more requests it takes."""
 
     def __init__(self, served: Served, client: AsyncOpenAI, access: Access) -> None:
@@ -98,7 +98,7 @@ class ServerPool:
         self._access = access
         self._emit = emit
         self._template = template
-        self._servers: list[Server] = []
+        self._endpoints: list[Endpoint] = []
         self._pending: asyncio.Queue[HttpRequest] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
@@ -111,9 +111,9 @@ class ServerPool:
                 client = await stack.enter_async_context(
                     open_client(served.url, self._access.key, self._access.request_timeout)
                 )
-                self._servers.append(Server(served, client, self._access))
+                self._endpoints.append(Endpoint(served, client, self._access))
             try:
-                for server in self._servers:
+                for server in self._endpoints:
                     self._spawn(self._feed(server))
                 await self._stopping.wait()
             finally:
@@ -134,7 +134,7 @@ class ServerPool:
         for http_request in whole.split() if self._access.ignores_n else [whole]:
             self._pending.put_nowait(http_request)
 
-    async def _feed(self, server: Server) -> None:
+    async def _feed(self, server: Endpoint) -> None:
         """Keep a server busy. While it fails, only one request at a time tests whether it is back."""
         while True:
             await server.free.acquire()
@@ -149,7 +149,7 @@ class ServerPool:
                 server.ended.clear()
                 await server.ended.wait()
 
-    async def _attempt(self, server: Server, http_request: HttpRequest) -> None:
+    async def _attempt(self, server: Endpoint, http_request: HttpRequest) -> None:
         sent_at = monotonic()
         try:
             if not http_request.group.is_refused:
@@ -165,7 +165,7 @@ class ServerPool:
             server.free.release()
             server.ended.set()
 
-    async def _post(self, server: Server, http_request: HttpRequest) -> list[Choice]:
+    async def _post(self, server: Endpoint, http_request: HttpRequest) -> list[Choice]:
         count = http_request.count
         path, body = write_body(http_request.group.request, http_request.first, count, self._sampling, server.served)
         try:
@@ -192,16 +192,16 @@ class ServerPool:
             group.is_refused = True
             self._emit(Refusal(group.request, reason))
 
-    def _succeed(self, server: Server) -> None:
+    def _succeed(self, server: Endpoint) -> None:
         if server.health.is_reported:
             self._emit(Notice(f"server {server.served.url} answers again", is_warning=False))
         server.health.succeed()
 
-    def _fail(self, server: Server, http_request: HttpRequest, failure: ServerFailedError, sent_at: float) -> None:
+    def _fail(self, server: Endpoint, http_request: HttpRequest, failure: ServerFailedError, sent_at: float) -> None:
         now = monotonic()
         health = server.health
         health.fail(failure, sent_at, now)
-        if all(each.health.is_hopeless(now) for each in self._servers):
+        if all(each.health.is_hopeless(now) for each in self._endpoints):
             raise EngineError(self._explain_end())
         if health.is_worth_reporting(failure):
             health.is_reported = True
@@ -217,7 +217,7 @@ class ServerPool:
             self._pending.put_nowait(http_request)
 
     def _explain_end(self) -> str:
-        servers = "; ".join(f"{each.served.url}: {each.health.reason}" for each in self._servers)
+        servers = "; ".join(f"{each.served.url}: {each.health.reason}" for each in self._endpoints)
         return f"no server has answered for {self._access.patience:g} s: {servers}"
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from learnable.flows.looping.report import LoopReport, Round
+from learnable.flows.looping.report import LoopReport, LoopRound
 from learnable.flows.settings.loop import LoopSettings
 from learnable.train.results.figures import Figures
 from learnable.train.results.statistics import Interval
@@ -20,11 +20,14 @@ def figures(value: float) -> Figures:
 
 def finish(settings: LoopSettings, *, use_prefect: bool) -> LoopReport:
     """Return a loop of two rounds, of which the second made it worse."""
-    first = Round(1, "store/curated/q/v0001", "", 37, 0.8, 0, "old", "runs/loop-q-1/round-1/train/policy", 16)
-    second = Round(2, "store/curated/q/v0002", "v0001", 31, 0.85, 640, str(first.trained_policy), "worse", 16)
+    first = LoopRound(1, "store/curated/q/v0001", "", 37, 0.8, 0, "old", "runs/loop-q-1/round-1/train/policy", 16)
+    second = LoopRound(2, "store/curated/q/v0002", "v0001", 31, 0.85, 640, str(first.trained_policy), "worse", 16)
     measured = [(first, 0.5, 0.2), (second, 0.4, -0.1)]
     rounds = [
-        Round(**{name: getattr(row, name) for name in Round.__slots__} | {"held_out": figures(at), "gain": figures(by)})
+        LoopRound(
+            **{name: getattr(row, name) for name in LoopRound.__slots__}
+            | {"held_out": figures(at), "gain": figures(by)}
+        )
         for row, at, by in measured
     ]
     assert not use_prefect

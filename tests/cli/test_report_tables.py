@@ -21,7 +21,7 @@ from learnable.data.curated.manifest import RefreshRecord, SummaryRow
 from learnable.data.ledger.upkeep import PartSummary
 from learnable.filters.decisions.triage import TRIAGES
 from learnable.filters.stopping.plan import Estimate
-from learnable.train.results.comparison import Comparison, HeldOut
+from learnable.train.results.comparison import HeldOut, MeasureChange
 from learnable.train.results.statistics import Interval
 from tests.cli.files_for_tests import OnATerminal
 
@@ -50,7 +50,7 @@ CURATION = SimpleNamespace(
     forms=[*(form("poetry", name) for name in LONG_FORMS), form("programs", "FizzBuzz", mean=None)],
 )
 INTERVAL = Interval(value=0.4561, low=0.40, high=0.5123)
-MEASURE = Comparison(before=INTERVAL, after=INTERVAL, change=Interval(value=-0.0312, low=-0.1, high=0.0402))
+MEASURE = MeasureChange(before=INTERVAL, after=INTERVAL, change=Interval(value=-0.0312, low=-0.1, high=0.0402))
 HELD_OUT = HeldOut(
     prompts=1234,
     group_size=16,

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings
@@ -42,7 +42,7 @@ def curate() -> tuple[CurationReport, RatedEngine]:
     settings: CurateSettings = replace(ask_rated(Path(), TEXTS, "old"), store="store")
     engine = RatedEngine("old", RATES)
     with use_engine(engine, settings):
-        return run_pipeline(settings), engine
+        return run_curation(settings), engine
 
 
 def replace_folder(folder: Path, old: str, new: str) -> None:

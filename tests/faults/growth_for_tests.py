@@ -64,7 +64,7 @@ def main(folder: Path) -> None:
     def step(name: str, settings: CurateSettings) -> None:
         requested.clear()
         engines.clear()
-        report = pipeline.run_pipeline(settings)
+        report = pipeline.run_curation(settings)
         rollouts(folder / "store").write_parquet(folder / f"{name}.parquet")
         said = {"requested": requested, "used_an_engine": bool(engines), "totals": asdict(report.totals)}
         (folder / f"{name}.json").write_text(json.dumps(said))

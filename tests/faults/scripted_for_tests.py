@@ -9,7 +9,7 @@ from pathlib import Path
 from learnable.data.policies import find_policy
 from learnable.data.records import Sampling
 from learnable.filters.stopping.budget import SamplingBudget
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings, PromptSettings
@@ -69,4 +69,4 @@ def engine_of(settings: CurateSettings, stop_after: int | None = None) -> PaidEn
 def run_small(settings: CurateSettings, engine: PaidEngine | None = None) -> CurationReport:
     """Run to the end."""
     with use_engine(engine or engine_of(settings), settings):
-        return run_pipeline(settings)
+        return run_curation(settings)

@@ -15,7 +15,7 @@ from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import LearnableError
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.ablating import find_missing_sets, make_set
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings
 from learnable.train.ablation.planning import Ablation, read_ablation
@@ -30,7 +30,7 @@ def curated(tmp_path: Path) -> Path:
     policy = make_policy(tmp_path, "old")
     settings = replace(ask_rated(tmp_path, TEXTS, policy), budget=SamplingBudget("fixed"), group_size=8, test_share=0.4)
     with use_engine(RatedEngine(policy, RATES), settings):
-        run_pipeline(settings)
+        run_curation(settings)
     return tmp_path / "store" / "curated" / "q"
 
 

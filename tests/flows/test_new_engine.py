@@ -20,7 +20,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.settings import Setting
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curate import curate
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.registry import ENGINES, EngineSettings
 from learnable.rollouts.settings import VLLMSettings
@@ -59,7 +59,7 @@ def test_it_curates(tmp_path: Path) -> None:
         workers=0,
         test_share=0,
     )
-    report = run_pipeline(settings)
+    report = run_curation(settings)
     assert (report.engine, report.totals.kept, report.totals.rollouts) == ("parrot", 1, settings.group_size)
 
 

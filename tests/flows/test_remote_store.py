@@ -14,7 +14,7 @@ from learnable.data.ledger.upkeep import compact, find_damage, summarise_ledger
 from learnable.data.policies import find_policy
 from learnable.data.storage import places
 from learnable.data.store import Store
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings
@@ -42,7 +42,7 @@ def run(settings: CurateSettings) -> CurationReport:
     engine = ScriptedEngine({text: ["yes", "no"] for text in TEXTS})
     engine.policy_id = find_policy(settings.policy).policy_id
     with use_engine(engine, settings):
-        return run_pipeline(settings)
+        return run_curation(settings)
 
 
 def test_a_second_run_finds_everything(settings: CurateSettings) -> None:

@@ -22,7 +22,7 @@ from learnable.train.live.course import Course
 from learnable.train.live.described import describe_rows
 from learnable.train.live.predicted import PredictedRates
 from learnable.train.live.rates import DRIFT, JEFFREYS, Certificates, PassRates
-from learnable.train.live.sampler import STARVED, Layout, LiveOrder, PromptPicker
+from learnable.train.live.sampler import STARVED, BatchLayout, LiveOrder, PromptPicker
 
 if TYPE_CHECKING:
     from trl import GRPOTrainer
@@ -65,7 +65,7 @@ class LearnabilitySampler:
         self.trainer: Any = trainer
         self.passed_at = passed_at
         arguments = self.trainer.args
-        self.layout = Layout(
+        self.layout = BatchLayout(
             prompts=arguments.generation_batch_size // self.trainer.num_generations,
             group_size=self.trainer.num_generations,
             repeats=self.trainer.num_iterations * arguments.steps_per_generation,

@@ -38,7 +38,7 @@ def share_places(usable: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class BatchLayout:
     """How TRL's loader wants indices: `prompts` different ones, `group_size` times each, the whole `repeats` times."""
 
     prompts: int
@@ -55,7 +55,7 @@ class PromptPicker:
     """
 
     rates: PassRates
-    layout: Layout
+    layout: BatchLayout
     seed: int = 0
     course: Course | None = None
     is_even: bool = False

@@ -38,7 +38,7 @@ def is_held_out(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AlarmRule:
     """A condition on one metric, and what is said when it has lasted.
 
     Args:
@@ -100,7 +100,7 @@ class Rule:
         return self.says.format(name=short, value=value, reference=known, limit=self.limit)
 
 
-def read_rules(file: str = "") -> tuple[Rule, ...]:
+def read_rules(file: str = "") -> tuple[AlarmRule, ...]:
     """Return the shipped rules, changed and added to by the TOML file of that path where one is given.
 
     A table of a shipped rule's name changes the keys that it has; `off = true` takes the rule out; any other name is a
@@ -153,7 +153,7 @@ def _merge(shipped: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, An
     return {key: value for key, value in shipped.items() if key not in dropped} | dict(given)
 
 
-def _make(name: str, table: Mapping[str, Any], file: str) -> Rule:
+def _make(name: str, table: Mapping[str, Any], file: str) -> AlarmRule:
     where = f"{file}: rule {name}"
     if missing := [key for key in NEEDED if key not in table]:
         raise LearnableError(f"{where}: {missing[0]} is missing: a new rule needs {', '.join(NEEDED)} and a condition")
@@ -163,7 +163,7 @@ def _make(name: str, table: Mapping[str, Any], file: str) -> Rule:
         raise LearnableError(f"{where}: {named} cannot work: give one of {', '.join(CONDITIONS)}")
     _check_values(table, conditions[0], where)
     plain = {key: value for key, value in table.items() if key not in (*CONDITIONS, "off")}
-    rule = Rule(name=name, condition=conditions[0], limit=float(table[conditions[0]]), **plain)
+    rule = AlarmRule(name=name, condition=conditions[0], limit=float(table[conditions[0]]), **plain)
     try:
         _check_braces(rule.says)
         rule.write("name", 0.0, 0.0)

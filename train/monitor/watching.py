@@ -9,7 +9,7 @@ from math import isfinite, sqrt
 from statistics import fmean, median, stdev
 
 from learnable.train.monitor.records import StepRecord
-from learnable.train.monitor.rules import HELD_OUT_GAP, Rule, is_held_out
+from learnable.train.monitor.rules import HELD_OUT_GAP, AlarmRule, is_held_out
 
 START_LOGS = 3  # whose median is the start: one log alone is noise
 START_LOOKS = 1  # the same of held-out prompts: three looks come too late, and one has hundreds of completions
@@ -59,7 +59,7 @@ class Monitor:
     It is raised again only after the condition was absent for as many logs.
     """
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(self, rules: Iterable[AlarmRule]) -> None:
         """Begin with a run's first record."""
         self._rules = tuple(rules)
         self._courses: dict[tuple[str, str], _Course] = {}
@@ -84,7 +84,7 @@ class Monitor:
             yield HELD_OUT_GAP, fmean(self._rewards) - held_out
             self._rewards.clear()
 
-    def _judge(self, rule: Rule, name: str, step: int, value: float) -> Alarm | None:
+    def _judge(self, rule: AlarmRule, name: str, step: int, value: float) -> Alarm | None:
         """Add a value to the course of its metric and return the alarm that it raises, if any."""
         course = self._courses.setdefault((rule.name, name), _Course(deque(maxlen=MEDIAN_LOGS + rule.lasts)))
         course.recent.append((step, value))
@@ -110,7 +110,7 @@ class Monitor:
         return Alarm(rule.name, name, rule.severity, window[0][0], step, value, reference, text, rule.helped)
 
 
-def find_reference(rule: Rule, first: Sequence[float], earlier: Sequence[float]) -> float | None:
+def find_reference(rule: AlarmRule, first: Sequence[float], earlier: Sequence[float]) -> float | None:
     """Return what a rule compares with: the start, or the median of the logs before those that it judges."""
     if rule.relative_to == "start":
         return median(first) if first else None
@@ -127,7 +127,7 @@ def differs(latest: Sequence[float], earlier: Sequence[float]) -> bool:
     return not abs(fmean(latest) - fmean(earlier)) <= ERRORS * error
 
 
-def find_alarms(rules: Iterable[Rule], records: Sequence[StepRecord]) -> list[Alarm]:
+def find_alarms(rules: Iterable[AlarmRule], records: Sequence[StepRecord]) -> list[Alarm]:
     """Return all alarms of a run in their order, from its records."""
     monitor = Monitor(rules)
     return [alarm for record in records for alarm in monitor.observe(record)]

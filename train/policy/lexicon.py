@@ -24,7 +24,7 @@ Uses = dict[str, frozenset[str]]  # of a word: each class it may be said of, wit
 
 
 @dataclass(frozen=True, eq=False)
-class Lexicon:
+class VerseLexicon:
     """Words to write with.
 
     `nouns` maps a class of nouns to its words and `free` a part of speech of grammar to its words, as often as each
@@ -110,7 +110,7 @@ def find_rhyme(word: str) -> str | None:
 
 
 @cache
-def load_lexicon() -> Lexicon:
+def load_lexicon() -> VerseLexicon:
     """Read the word lists; words whose syllable count is in doubt are left out."""
     text = resources.files("learnable.train.policy").joinpath("lexicon.toml").read_text(encoding="utf-8")
     lists = tomllib.loads(text)
@@ -121,7 +121,7 @@ def load_lexicon() -> Lexicon:
         seen |= set(nouns[name])
     parts = {name: _read_uses(lists[name]) for name in ("intransitive", "transitive", "adjective", "preposition")}
     free = {name: tuple(_split(lists["free"][name])) for name in FREE}
-    return Lexicon(nouns, free, **parts, ends=_find_rhyme_classes(nouns))
+    return VerseLexicon(nouns, free, **parts, ends=_find_rhyme_classes(nouns))
 
 
 def _split(words: str) -> list[str]:

@@ -14,7 +14,7 @@ from functools import cache
 from learnable.train.policy.lexicon import (
     DETERMINED,
     PERSON,
-    Lexicon,
+    VerseLexicon,
     find_stress,
     load_lexicon,
 )
@@ -211,7 +211,7 @@ class _Filling:
 
 
 @cache
-def _list_verbs(lexicon: Lexicon, subjects: frozenset[str] | None) -> tuple[str, ...]:
+def _list_verbs(lexicon: VerseLexicon, subjects: frozenset[str] | None) -> tuple[str, ...]:
     """Return the verbs without an object that one of these subjects may have."""
     return tuple(word for word, uses in lexicon.intransitive.items() if subjects is None or subjects & uses.keys())
 

@@ -15,7 +15,7 @@ from learnable.data.records import weights_id
 from learnable.data.storage.weights import hash_folder, is_sampled
 from learnable.rollouts.vllm_engine import check_options
 from learnable.train.monitor.forecast import TrainingForecast, explain_other_signal, forecast_training
-from learnable.train.monitor.rules import Rule, read_rules
+from learnable.train.monitor.rules import AlarmRule, read_rules
 from learnable.train.preflight.bounds import check_numbers
 from learnable.train.preflight.device import Device, find_device
 from learnable.train.preflight.drawing import explain_curriculum, explain_forgetting
@@ -83,7 +83,7 @@ def prepare_run(settings: TrainSettings, device: Device | None = None) -> Prepar
 
 
 def check_run(
-    resolved: Resolution, curated: LoadedSet, rules: tuple[Rule, ...] = (), device: Device | None = None
+    resolved: Resolution, curated: LoadedSet, rules: tuple[AlarmRule, ...] = (), device: Device | None = None
 ) -> PreparedRun:
     """Return a run with nothing left open, with what to warn of and what else to say, once its checks have passed.
 

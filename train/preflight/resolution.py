@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from learnable.data.curated.curated_set import CuratedSet, download_curated, open_curated
 from learnable.data.policies import Policy, find_policy
-from learnable.train.monitor.rules import Rule, read_rules
+from learnable.train.monitor.rules import AlarmRule, read_rules
 from learnable.train.preflight.batch import fit_batch
 from learnable.train.preflight.drawing import choose_drawing
 from learnable.train.preflight.output import begin_or_resume, check_output
@@ -22,7 +22,7 @@ class TrainingRun:
     settings: TrainSettings
     curated: CuratedSet
     policy: Policy
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[AlarmRule, ...] = ()
 
     @property
     def trains_adapter(self) -> bool:

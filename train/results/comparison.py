@@ -17,7 +17,7 @@ MIN_PROMPTS = 8  # with fewer, resampling prompts says nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class MeasureChange:
     """One measure before and after, and its change prompt by prompt."""
 
     before: Interval
@@ -28,7 +28,7 @@ class Comparison:
     def in_words(self) -> str:
         """The comparison in words.
 
-        >>> Comparison(Interval(0.4, 0.3, 0.5), Interval(0.5, 0.4, 0.6), Interval(0.1, 0.05, 0.15)).in_words
+        >>> MeasureChange(Interval(0.4, 0.3, 0.5), Interval(0.5, 0.4, 0.6), Interval(0.1, 0.05, 0.15)).in_words
         '0.400 -> 0.500 (+0.100, 95% interval +0.050 to +0.150)'
         """
         return f"{self.before.value:.3f} -> {self.after.value:.3f} ({self.change.as_change})"
@@ -43,10 +43,10 @@ class HeldOut:
     k: int
     unscored_before: int
     unscored_after: int
-    mean_reward: Comparison
-    pass_at_1: Comparison
-    pass_at_k: Comparison
-    greedy_reward: Comparison
+    mean_reward: MeasureChange
+    pass_at_1: MeasureChange
+    pass_at_k: MeasureChange
+    greedy_reward: MeasureChange
     direction: Direction
     greedy_fell: bool
 
@@ -94,7 +94,7 @@ def compare_held_out_parts(
     }
 
 
-def compare_families(before: Evaluation, after: Evaluation, seed: int = 0) -> dict[str, Comparison]:
+def compare_families(before: Evaluation, after: Evaluation, seed: int = 0) -> dict[str, MeasureChange]:
     """Compare mean reward family by family."""
     families: dict[str, list[Pair]] = {}
     for pair in pair_prompts(before, after):
@@ -109,10 +109,10 @@ def pair_prompts(before: Evaluation, after: Evaluation) -> list[Pair]:
     return [(early, later) for early, later in pairs if early.n and later.n]
 
 
-def compare_measure(pairs: Sequence[Pair], measure: Callable[[PromptResult], float], seed: int) -> Comparison:
+def compare_measure(pairs: Sequence[Pair], measure: Callable[[PromptResult], float], seed: int) -> MeasureChange:
     """Estimate `measure` before, after, and its paired change."""
     before, after = [measure(early) for early, _ in pairs], [measure(late) for _, late in pairs]
-    return Comparison(
+    return MeasureChange(
         before=estimate_mean(before, seed=seed),
         after=estimate_mean(after, seed=seed),
         change=estimate_change(before, after, seed=seed),

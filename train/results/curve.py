@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from learnable.data.storage.places import write_whole
 from learnable.train.monitor.records import StepRecord
-from learnable.train.results.comparison import Comparison, HeldOut, describe_direction
+from learnable.train.results.comparison import HeldOut, MeasureChange, describe_direction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -141,7 +141,7 @@ def write_title(held_out: HeldOut | None) -> str:
     return f"Held-out reward {describe_direction(held_out.direction)}: {arrow} ({mean.change.as_change})"
 
 
-def _draw_ends(axes: Axes, at: tuple[float, float], measure: Comparison, marker: str, label: str) -> None:
+def _draw_ends(axes: Axes, at: tuple[float, float], measure: MeasureChange, marker: str, label: str) -> None:
     ends = (measure.before, measure.after)
     errors = [[end.value - end.low for end in ends], [end.high - end.value for end in ends]]
     inside = HELD_OUT if marker == "o" else "white"

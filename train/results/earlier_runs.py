@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from learnable.train.results.comparison import (
-    Comparison,
+    MeasureChange,
     compare_measure,
     judge_direction,
     pair_prompts,
@@ -31,7 +31,7 @@ class PartRun:
 
     part: str
     folder: str
-    mean_reward: Comparison
+    mean_reward: MeasureChange
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from learnable.data.storage.places import write_whole
 from learnable.train.monitor.forecast import TrainingForecast
 from learnable.train.monitor.records import EpochTotals
 from learnable.train.monitor.watching import Alarm
-from learnable.train.results.comparison import Comparison, HeldOut
+from learnable.train.results.comparison import HeldOut, MeasureChange
 from learnable.train.results.earlier_runs import PartsComparison
 from learnable.train.settings import TrainSettings
 
@@ -64,7 +64,7 @@ class TrainingReport:
     settings: TrainSettings
     training: TrainingSummary
     held_out: HeldOut | None
-    families: Mapping[str, Comparison]
+    families: Mapping[str, MeasureChange]
     verdict: str
     warnings: tuple[str, ...]
     seconds: Mapping[str, float]

@@ -163,10 +163,10 @@ class _FlaggedCommand:
         self._command(**{name: group.make(typed) for name, group in self._groups.items()})
 
     @cached_property
-    def _groups(self) -> Mapping[str, _Group]:
+    def _groups(self) -> Mapping[str, _FlagGroup]:
         hints = get_type_hints(self._command, include_extras=True)
         parameters = signature(self._command).parameters
-        return {name: _Group.of(name, hints[name], one.default) for name, one in parameters.items()}
+        return {name: _FlagGroup.of(name, hints[name], one.default) for name, one in parameters.items()}
 
     @property
     def __signature__(self) -> Signature:
@@ -176,14 +176,14 @@ class _FlaggedCommand:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _FlagGroup:
     """A parameter or a field: the flags that it becomes, and how it is made of what was typed."""
 
     flags: list[Parameter]
     make: Callable[[JsonObject], Any]
 
     @classmethod
-    def of(cls, name: str, hint: Any, default: Any) -> _Group:
+    def of(cls, name: str, hint: Any, default: Any) -> _FlagGroup:
         if is_dataclass(hint) and isinstance(hint, type):
             hints = get_type_hints(hint, include_extras=True)
             parts = {

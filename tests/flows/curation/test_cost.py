@@ -19,7 +19,7 @@ from learnable.data.progress import Silence, watched_by
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.plan import Estimate
 from learnable.flows.curation.cost import CostReport, plan_curation
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.settings import SimulatedSettings
 
@@ -81,7 +81,7 @@ def test_a_run_goes_as_its_dry_run_foresaw(simulate: Simulate) -> None:
 
     listener = Listener()
     with watched_by(listener):
-        report = run_pipeline(settings)
+        report = run_curation(settings)
     totals, figures = report.totals, plan.figures
     assert list(figures) == FIGURES
     assert report.goal
@@ -144,7 +144,7 @@ def test_groups_of_one_size_need_no_pilot(simulate: Simulate) -> None:
     assert plan.figures["rollouts"] == Estimate.exactly(30 * 16)
     assert plan.figures["tokens"] is None is plan.figures["kept"]
     assert any("tokens" in remark and "unknown" in remark for remark in plan.remarks)
-    run_pipeline(replace(settings, prompts=replace(settings.prompts, limit=10)))
+    run_curation(replace(settings, prompts=replace(settings.prompts, limit=10)))
     later = plan_curation(settings)
     assert expected(later, "tokens") == 30 * 16 * 100
     assert later.spent_rollouts == 10 * 16

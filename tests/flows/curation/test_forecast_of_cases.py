@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from learnable.data.curated.curated_set import open_curated
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.settings import SimulatedSettings
 from learnable.train.monitor.forecast import forecast_training
@@ -42,7 +42,7 @@ def test_zero_std_groups_of_partial_credit_are_forecast(tmp_path: Path) -> None:
         store=str(tmp_path / "store"),
         workers=0,
     )
-    report = run_pipeline(settings)
+    report = run_curation(settings)
     curated = open_curated(report.curated)
     kept = pl.concat([pl.DataFrame(curated.read(part)) for part in ("train", "test")], how="diagonal_relaxed")
     truth = zero_std_share(kept, 4)

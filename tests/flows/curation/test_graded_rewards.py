@@ -11,7 +11,7 @@ import pytest
 
 from learnable.filters.decisions.presets import find_preset, list_presets
 from learnable.filters.stopping.budget import SamplingBudget, SamplingMode
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.settings import SimulatedSettings
@@ -45,7 +45,7 @@ def curate(folder: Path, sampling: SamplingMode, preset: str) -> tuple[CurationR
         store=str(folder / "store"),
         workers=0,
     )
-    report = run_pipeline(settings)
+    report = run_curation(settings)
     [groups] = (folder / "store" / "groups").glob("*.parquet")
     return report, pl.read_parquet(groups)
 

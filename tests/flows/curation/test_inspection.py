@@ -15,7 +15,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.policies import find_policy
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.stopping.budget import SamplingBudget
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.report import CurationReport, count_triage, find_warnings
 from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings, PromptSettings
@@ -43,7 +43,7 @@ def run(folder: Path, script: Script, rows: list[dict[str, Any]] | None = None, 
     engine = ScriptedEngine(script)
     engine.policy_id = find_policy(settings.policy).policy_id
     with use_engine(engine, settings):
-        return run_pipeline(settings)
+        return run_curation(settings)
 
 
 def question(text: str, answer: str = "red", **more: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from learnable.data.records import PassCount, text_key
 from learnable.data.store import Store
 from learnable.filters.arrays import Values
 from learnable.filters.stopping import schedule as schedule_module
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings, PromptSettings
@@ -60,16 +60,16 @@ def groups_of(settings: CurateSettings, report: CurationReport) -> pl.DataFrame:
 def test_imported_counts_save_rollouts(tmp_path: Path) -> None:
     mine, others = draw(1)
     passes = np.random.default_rng(2).binomial(TRIES, expit(others))
-    bare = run_pipeline(ask(tmp_path, expit(mine), "bare", {}))
+    bare = run_curation(ask(tmp_path, expit(mine), "bare", {}))
     settings = ask(tmp_path, expit(mine), "counts", {"llama-8b": passes})
-    helped = run_pipeline(settings)
+    helped = run_curation(settings)
     assert bare.predictions == {}
     assert helped.totals.rollouts < 0.9 * bare.totals.rollouts
     assert "rates of policy llama-8b" in helped.predictions["q"].sources
     groups = groups_of(settings, helped).filter(pl.col("decision") == "keep")
     rates = groups["spec"].str.json_path_match("$.rate").cast(pl.Float64)
     assert rates.is_between(0.15, 0.85).mean() > 0.8  # type: ignore[operator]
-    again = run_pipeline(settings)
+    again = run_curation(settings)
     assert again.totals.generated == 0
     assert again.curated == helped.curated
 
@@ -81,7 +81,7 @@ def test_counts_that_are_noise_change_nothing(tmp_path: Path) -> None:
         ask(tmp_path, expit(mine), "bare", {}),
         ask(tmp_path, expit(mine), "noisy", dict(zip("ab", noise, strict=True))),
     )
-    before, now = run_pipeline(bare), run_pipeline(noisy)
+    before, now = run_curation(bare), run_curation(noisy)
     assert groups_of(noisy, now).equals(groups_of(bare, before))
 
 
@@ -98,7 +98,7 @@ def test_the_ledgers_groups_of_another_policy_are_read_as_they_were_at_first(tmp
     def run(name: str, **more: Any) -> CurationReport:
         engines[name].requests.clear()
         with use_engine(engines[name], settings[name]):
-            return run_pipeline(replace(settings[name], **more))
+            return run_curation(replace(settings[name], **more))
 
     first = run(old)
     assert first.predictions == {}

@@ -16,7 +16,7 @@ from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Sampling
 from learnable.data.store import Store
 from learnable.filters.stopping.budget import SamplingBudget
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.protocol import Answer, GroupRequest
@@ -80,7 +80,7 @@ def test_only_prompts_with_variance_are_kept(
     settings: CurateSettings, engine_of: Callable[..., CountingEngine]
 ) -> None:
     with use_engine(engine_of(), settings):
-        report = run_pipeline(settings)
+        report = run_curation(settings)
     assert report.totals.decisions == {"keep": 8, "too_easy": 1, "too_hard": 1}
     assert report.totals.duplicates == 1
     assert report.totals.rollouts == 160
@@ -107,12 +107,12 @@ def test_a_second_run_pays_nothing_and_decides_the_same(
     settings: CurateSettings, engine_of: Callable[..., CountingEngine]
 ) -> None:
     with use_engine(engine_of(), settings):
-        first = run_pipeline(settings)
+        first = run_curation(settings)
     with use_engine(engine_of(), settings):
-        second = run_pipeline(settings)
+        second = run_curation(settings)
     idle = engine_of()
     with use_engine(idle, settings):
-        grown = run_pipeline(replace(settings, group_size=20))
+        grown = run_curation(replace(settings, group_size=20))
     assert second.curated == first.curated
     assert second.forms == first.forms
     assert {(request.first_index, request.group_size) for request in idle.requests} == {(16, 4)}
@@ -124,11 +124,11 @@ def test_an_interrupt_loses_no_finished_group(
 ) -> None:
     broken = engine_of(InterruptedEngine)
     with use_engine(broken, settings), pytest.raises(InterruptedRunError, match="48 new rollouts are safe"):
-        run_pipeline(settings)
+        run_curation(settings)
     assert not Store(settings.store).curated.exists()
     again = engine_of()
     with use_engine(again, settings):
-        report = run_pipeline(settings)
+        report = run_curation(settings)
     assert len(again.requests) == len(SCRIPT) - 3
     assert report.totals.generated == 16 * len(again.requests)
     assert report.totals.decisions == {"keep": 8, "too_easy": 1, "too_hard": 1}
@@ -141,7 +141,7 @@ def test_worker_processes_score_as_the_caller_does(
     for workers in (0, 1):
         run = replace(settings, workers=workers, store=str(tmp_path / f"store-{workers}"))
         with use_engine(engine_of(), run):
-            reports.append(run_pipeline(run).forms)
+            reports.append(run_curation(run).forms)
     assert reports[0] == reports[1]
 
 
@@ -158,7 +158,7 @@ def test_a_prompt_longer_than_the_context_is_skipped_and_named(
     engine, listener = engine_of(), Listener()
     engine.max_context = 2
     with use_engine(engine, settings), watched_by(listener):
-        report = run_pipeline(settings)
+        report = run_curation(settings)
     assert report.totals.decisions == {"not_scored": 8, "too_easy": 1, "too_hard": 1}
     assert any("8 prompts skipped" in text and "q.jsonl, line 3" in text for text in listener.warnings)
 
@@ -181,4 +181,4 @@ def test_settings_that_cannot_work_say_so(settings: CurateSettings, change: dict
 def test_a_bad_spec_names_its_line(settings: CurateSettings, tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text('{"prompt": "2 + 2 = ", "verifier": "arithmetic", "spec": {"anser": 4}}\n')
     with pytest.raises(LearnableError, match=r"bad\.jsonl, line 1: .*answer"):
-        run_pipeline(replace(settings, prompts=PromptSettings(location=str(tmp_path / "bad.jsonl"))))
+        run_curation(replace(settings, prompts=PromptSettings(location=str(tmp_path / "bad.jsonl"))))

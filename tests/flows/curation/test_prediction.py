@@ -20,7 +20,7 @@ from learnable.filters.decisions.decide import PREDICTED
 from learnable.filters.stopping import schedule as schedule_module
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.cost import plan_curation
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.report import CurationReport, describe_predictions, render_markdown
 from learnable.flows.engines import use_engine
 from learnable.flows.refreshing.pipeline import run_refresh
@@ -80,7 +80,7 @@ def ask(folder: Path, rows: list[dict[str, Any]], store: str = "store", **more: 
 
 def run(settings: CurateSettings, engine: SimulatedEngine | None = None) -> CurationReport:
     with use_engine(engine or CountedEngine(), settings):
-        return run_pipeline(settings)
+        return run_curation(settings)
 
 
 def groups_of(settings: CurateSettings, report: CurationReport) -> pl.DataFrame:
@@ -200,8 +200,8 @@ def test_prompts_without_rollouts_are_shown_retested_and_refreshed(tmp_path: Pat
     texts = [f"sums {text}" for text in rates]
     settings = ask_rated(tmp_path, texts, old)
     with use_engine(RatedEngine(old, {f"sums {text}": rate for text, rate in rates.items()}), settings):
-        report = run_pipeline(settings)
-        further = run_pipeline(replace(settings, budget=SamplingBudget(max_group=60, retest=0.5)))
+        report = run_curation(settings)
+        further = run_curation(replace(settings, budget=SamplingBudget(max_group=60, retest=0.5)))
     assert further.totals.kept
     curated = open_curated(report.curated)
     rows = read_rows(curated, ("rejects",))

@@ -11,7 +11,7 @@ import pytest
 from learnable.filters.decisions.presets import find_preset
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.cost import plan_curation
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.settings import SimulatedSettings
 from tests.support.figures import check_same_figures
@@ -40,7 +40,7 @@ def assert_same(now: Any, before: Any) -> None:
 def test_a_curation_says_what_it_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     settings = simulate(20, budget=SamplingBudget("fixed"), group_size=4, preset=find_preset("hard-biased"))
-    report = json.loads(json.dumps(run_pipeline(settings).to_json()))
+    report = json.loads(json.dumps(run_curation(settings).to_json()))
     assert_same(report, json.loads((BEFORE / "find_report.json").read_text()))
 
 

@@ -18,7 +18,7 @@ from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import find_policy
 from learnable.data.storage.lock import hold_store
 from learnable.filters.stopping.budget import SamplingBudget
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.engines import use_engine
 from learnable.flows.evaluating import process
 from learnable.flows.evaluating.pipeline import run_evaluation
@@ -83,7 +83,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_policy(folder, "new")
     settings = replace(ask_rated(folder, TEXTS, old), budget=SamplingBudget("fixed"), group_size=8, test_share=0.4)
     with use_engine(RatedEngine(old, RATES), settings):
-        run_pipeline(settings)
+        run_curation(settings)
     return folder
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import InterruptedRunError
 from learnable.data.policies import find_policy
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.engines import use_engine
 from learnable.flows.looping.job import run_job
@@ -52,7 +52,7 @@ class Script:
         round_ = 0 if Path(policy).name == "old" else int(Path(policy).parts[-2].removeprefix("round-"))
         rates = drifted(self.rates, round_ * self.shift, 0.0, seed=1).tolist()
         with use_engine(RatedEngine(policy, dict(zip(self.texts, rates, strict=True))), settings):
-            self.found.append(run_pipeline(settings))
+            self.found.append(run_curation(settings))
         return self.found[-1]
 
     def train(self, settings: TrainSettings) -> TrainingReport:

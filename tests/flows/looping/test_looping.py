@@ -17,7 +17,7 @@ from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import find_policy
 from learnable.data.records import Sampling
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.engines import use_engine
 from learnable.flows.evaluating.pipeline import run_evaluation
 from learnable.flows.evaluating.report import EvalReport, OtherPolicy
@@ -147,7 +147,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     settings = replace(ask_rated(folder, TEXTS, make_policy(folder, "old")), test_share=0.4)
     with use_engine(rated(str(settings.policy)), settings):
-        run_pipeline(settings)
+        run_curation(settings)
     refreshed = Path(shutil.copytree(folder / "store", folder / "refreshed")) / "curated" / "q"
     for number in (1, 2):
         trained = folder / "rounds" / f"round-{number}" / "train"

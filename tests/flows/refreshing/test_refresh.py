@@ -19,7 +19,7 @@ from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import bundled_policy_path
 from learnable.data.storage.places import find_place
 from learnable.filters.stopping.budget import SamplingBudget
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.engines import policy_for, use_engine
 from learnable.flows.refreshing.pipeline import run_refresh
 from learnable.flows.refreshing.pool import POOL_PARTS, open_pool
@@ -77,7 +77,7 @@ def make_world(folder: Path, shift: float, noise: float, budget: SamplingBudget 
     rates = np.clip(np.random.default_rng(5).beta(0.3, 0.3, len(TEXTS)), 1e-6, 1 - 1e-6)
     settings = replace(ask_rated(folder, TEXTS, make_policy(folder, "old")), budget=budget)
     with use_engine(RatedEngine(str(settings.policy), dict(zip(TEXTS, rates, strict=True))), settings):
-        curated = run_pipeline(settings).curated
+        curated = run_curation(settings).curated
     refresh = RefreshSettings(str(Path(curated).parent), policy=make_policy(folder, "new"), anchors=60, workers=0)
     moved = drifted(rates, shift, noise, seed=6)
     return World(settings, curated, refresh, dict(zip(TEXTS, moved.tolist(), strict=True)))

@@ -15,7 +15,7 @@ from learnable.data.policies import find_policy
 from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Sampling
 from learnable.data.store import Store
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.engines import use_engine
 from learnable.flows.sampling import engine_loop as rollout
 from learnable.flows.settings import CurateSettings
@@ -73,7 +73,7 @@ def count_stored(settings: CurateSettings) -> int:
 def test_an_engine_that_fails_is_sent_the_rest(settings: CurateSettings) -> None:
     engine, listener = shaky(settings, good=5), Listener()
     with use_engine(engine, settings), watched_by(listener):
-        report = run_pipeline(settings)
+        report = run_curation(settings)
     assert sorted(engine.answered) == sorted(TEXTS)
     assert report.totals.rollouts == 12 * 16 == count_stored(settings)
     assert report.totals.errors == 0
@@ -87,7 +87,7 @@ def test_an_engine_that_is_gone_stops_the_run_and_costs_nothing(settings: Curate
     engine = shaky(settings, good=5)
     engine.dies = True
     with use_engine(engine, settings), pytest.raises(LearnableError) as stopped:
-        run_pipeline(settings)
+        run_curation(settings)
     assert "failed 4 times in a row, last with: the device is gone. 80 rollouts of this run are in" in str(
         stopped.value
     )
@@ -96,14 +96,14 @@ def test_an_engine_that_is_gone_stops_the_run_and_costs_nothing(settings: Curate
     assert not Store(settings.store).curated.exists()
     again = shaky(settings, good=99)
     with use_engine(again, settings):
-        run_pipeline(settings)
+        run_curation(settings)
     assert len(again.answered) == 7
 
 
 def test_a_refused_prompt_is_missing_and_never_scored(settings: CurateSettings) -> None:
     engine = shaky(settings, good=99, refused=frozenset(TEXTS[:1]))
     with use_engine(engine, settings):
-        report = run_pipeline(settings)
+        report = run_curation(settings)
     assert report.totals.decisions["not_scored"] == 1
     assert report.totals.errors == 16
     assert report.totals.rollouts == 11 * 16 == count_stored(settings)
@@ -111,7 +111,7 @@ def test_a_refused_prompt_is_missing_and_never_scored(settings: CurateSettings) 
     assert (reject["decision"], reject["mean"], reject["n_engine_error"]) == ("not_scored", None, 16)
     willing = shaky(settings, good=99)
     with use_engine(willing, settings):
-        run_pipeline(settings)
+        run_curation(settings)
     assert willing.answered == TEXTS[:1]
 
 
@@ -120,13 +120,13 @@ def test_an_engine_that_refuses_everything_stops_the_run(settings: CurateSetting
     settings = replace(settings, group_size=group_size)
     engine = shaky(settings, good=99, refused=frozenset(TEXTS))
     with use_engine(engine, settings), pytest.raises(NothingAnsweredError, match=r"none of .* \(.* x longer than the"):
-        run_pipeline(settings)
+        run_curation(settings)
     assert not Store(settings.store).curated.exists()
 
 
 def test_a_pool_that_has_some_answers_is_decided_by_them(settings: CurateSettings) -> None:
     with use_engine(shaky(settings, good=99, refused=frozenset(TEXTS[1:])), settings):
-        report = run_pipeline(replace(settings, group_size=2))
+        report = run_curation(replace(settings, group_size=2))
     assert report.totals.decisions["not_scored"] == 11
 
 
@@ -139,7 +139,7 @@ def test_large_requests_alone_are_set_aside(
     monkeypatch.setattr(rollout, "MANY", many)
     monkeypatch.setattr(rollout, "set_aside", lambda: called.append(1))
     with use_engine(shaky(settings, good=99), settings):
-        run_pipeline(settings)
+        run_curation(settings)
     assert len(called) == times
 
 
@@ -147,4 +147,4 @@ def test_what_is_set_aside_is_never_counted(settings: CurateSettings, monkeypatc
     """Counting walks through all of it, once a round: a million prompts have thousands of rounds."""
     monkeypatch.setattr("gc.get_freeze_count", lambda: pytest.fail("all objects of the run were counted"))
     with use_engine(shaky(settings, good=99), settings):
-        run_pipeline(settings)
+        run_curation(settings)

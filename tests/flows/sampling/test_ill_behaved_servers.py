@@ -15,7 +15,7 @@ import pytest
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import LearnableError, NothingAnsweredError
 from learnable.data.store import Store
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.sampling import chunk_writer
 from learnable.flows.settings import CurateSettings
 from learnable.rollouts.settings import ServerSettings
@@ -57,13 +57,13 @@ def text_of(body: Json) -> str:
 @pytest.mark.parametrize("text", ["\ud800 yes", "yes \udfff", "\ud83d\ude00 yes"])
 def test_half_a_character_is_stored_with_its_score(settings: CurateSettings, text: str) -> None:
     with ScriptedServer(always=saying(text=text)) as server:
-        report = run_pipeline(asking(server, settings))
+        report = run_curation(asking(server, settings))
     stored, scores = rows(settings, "rollouts"), rows(settings, "scores")
     assert report.totals.rollouts == stored.height == scores.height == 12
     assert set(stored["rollout_id"]) == set(scores["rollout_id"])
     assert set(stored["completion"]) == {text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")}
     with ScriptedServer() as server:
-        assert run_pipeline(asking(server, settings)).totals.generated == 0
+        assert run_curation(asking(server, settings)).totals.generated == 0
 
 
 def test_a_refusal_in_half_characters_is_one(settings: CurateSettings) -> None:
@@ -71,7 +71,7 @@ def test_a_refusal_in_half_characters_is_one(settings: CurateSettings) -> None:
         return Reply(400, {"error": {"message": "no \ud800"}}) if text_of(body) == TEXTS[0] else GOOD
 
     with ScriptedServer(always=reply) as server:
-        report = run_pipeline(asking(server, settings))
+        report = run_curation(asking(server, settings))
     assert report.totals.decisions["not_scored"] == 1
     assert report.totals.rollouts == 10
 
@@ -89,7 +89,7 @@ def test_where_nothing_is_answered_nothing_is_published(
     settings: CurateSettings, reply: Callable[[Json], Reply], why: str
 ) -> None:
     with ScriptedServer(always=reply) as server, pytest.raises(NothingAnsweredError) as stopped:
-        run_pipeline(asking(server, settings))
+        run_curation(asking(server, settings))
     assert why in str(stopped.value)
     assert rows(settings, "scores").is_empty()
     assert not Store(settings.store).curated.exists()
@@ -100,7 +100,7 @@ def test_no_text_is_no_zero(settings: CurateSettings) -> None:
         return saying(text=None)(body) if text_of(body) == TEXTS[0] else GOOD
 
     with ScriptedServer(always=reply) as server:
-        report = run_pipeline(asking(server, settings))
+        report = run_curation(asking(server, settings))
     [unscored] = [
         row for row in open_curated(report.curated).read("rejects").to_pylist() if row["decision"] == "not_scored"
     ]
@@ -115,7 +115,7 @@ def test_another_model_half_way_stops_the_run_and_keeps_what_came_before(setting
     with ScriptedServer([GOOD, GOOD], always=another) as server:
         one_by_one = replace(settings, engine=ServerSettings((server.url,), concurrency=1))
         with pytest.raises(LearnableError, match="answers as 'another'"):
-            run_pipeline(one_by_one)
+            run_curation(one_by_one)
     assert rows(settings, "rollouts").height == 4
     assert not Store(settings.store).curated.exists()
 
@@ -131,7 +131,7 @@ def test_what_a_server_answered_is_on_disk_while_it_owes_the_rest(
         ScriptedServer(answered, always=lambda body: rest) as server,
         ThreadPoolExecutor(1) as thread,
     ):
-        run = thread.submit(run_pipeline, asking(server, settings))
+        run = thread.submit(run_curation, asking(server, settings))
         deadline = time.monotonic() + 60
         while (stored := rows(settings, "rollouts").height) < 6 and time.monotonic() < deadline and not run.done():
             time.sleep(0.01)

@@ -11,7 +11,7 @@ import pytest
 from learnable.data.errors import NothingAnsweredError
 from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Prompt
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.engines import use_engine
 from learnable.flows.sampling.missing import MissingRollouts, drop_long_prompts
 from learnable.flows.settings import CurateSettings, PromptSettings
@@ -56,7 +56,7 @@ def run(store: Path, engine: MeasuredEngine, watcher: Watcher) -> int:
         workers=0,
     )
     with use_engine(engine, settings), watched_by(watcher):
-        return run_pipeline(settings).totals.rollouts
+        return run_curation(settings).totals.rollouts
 
 
 def test_prompts_stay_where_nothing_counts_their_tokens_and_a_note_says_so_once(tmp_path: Path) -> None:

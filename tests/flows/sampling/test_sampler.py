@@ -20,7 +20,7 @@ from learnable.data.records import Sampling
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation import pipeline, steps
 from learnable.flows.curation.goal import Goal
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.engines import use_engine
 from learnable.flows.sampling import sampler
@@ -69,7 +69,7 @@ def settings(tmp_path: Path) -> CurateSettings:
 def run(settings: CurateSettings, engine: CountedEngine | None = None) -> tuple[CurationReport, CountedEngine]:
     engine = engine or CountedEngine()
     with use_engine(engine, settings):
-        return run_pipeline(settings), engine
+        return run_curation(settings), engine
 
 
 def groups_of(settings: CurateSettings, report: CurationReport) -> pl.DataFrame:
@@ -295,4 +295,4 @@ def test_graded_rewards_need_fewer_rollouts(settings: CurateSettings) -> None:
 def test_the_pipeline_is_what_the_flow_runs() -> None:
     from learnable.flows import curate
 
-    assert curate.run_pipeline is pipeline.run_pipeline
+    assert curate.run_curation is pipeline.run_curation

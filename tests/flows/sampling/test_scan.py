@@ -18,7 +18,7 @@ from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.partition import Partition
 from learnable.filters.stopping.budget import SamplingBudget
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.engines import use_engine
 from learnable.flows.sampling import chunk_writer, sampler, scan
@@ -29,7 +29,7 @@ from learnable.rollouts.simulated import SimulatedEngine
 PARTS = ("train", "test", "rejects", "control", "demonstrations", "preferences")
 GROWN = """
 import resource, sys
-from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.settings import SimulatedSettings
 from learnable.filters.stopping.budget import SamplingBudget
@@ -38,7 +38,7 @@ import learnable.flows.curation.publishing, pandas
 scan.ROLLOUTS_AT_ONCE = 2048
 settings = CurateSettings(prompts=PromptSettings(location=sys.argv[1]), engine=SimulatedSettings(), store=sys.argv[2],
     budget=SamplingBudget("fixed"), group_size=int(sys.argv[3]), workers=0)
-run_pipeline(settings)
+run_curation(settings)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
@@ -60,7 +60,7 @@ def settings(tmp_path: Path) -> CurateSettings:
 
 def curate(settings: CurateSettings, **options: Any) -> tuple[CurationReport, dict[str, pl.DataFrame]]:
     with use_engine(SimulatedEngine(**options), settings):
-        report = run_pipeline(settings)
+        report = run_curation(settings)
     curated = open_curated(report.curated)
     return report, {part: pl.DataFrame(curated.read(part)) for part in PARTS}
 
@@ -95,7 +95,7 @@ def test_what_is_decided_is_what_the_ledger_has(settings: CurateSettings, monkey
     with monkeypatch.context() as patch, use_engine(SimulatedEngine(), settings):
         patch.setattr(sampler.Collector, "finish", lose)
         with pytest.raises(LearnableError, match="cannot be read back"):
-            run_pipeline(settings)
+            run_curation(settings)
     report, _ = curate(settings)
     assert report.totals.generated == 0
     assert report.totals.rollouts == 150 * 16

@@ -12,7 +12,7 @@ import pytest
 from learnable.data.errors import LearnableError
 from learnable.train.live.course import EARLIER, WINDOW, Course
 from learnable.train.live.rates import Certificates, PassRates
-from learnable.train.live.sampler import Layout, LiveOrder, PromptPicker
+from learnable.train.live.sampler import BatchLayout, LiveOrder, PromptPicker
 from learnable.verifiers.families.curriculum import Curriculum, Stage
 
 GROUP, EACH = 16, 40
@@ -24,7 +24,7 @@ def make_picker(by: str = "step", *, is_even: bool = False, rates: float = 0.5) 
     count = len(STAGE_OF)
     known = Certificates(np.full(count, 20 * rates), np.full(count, 20 * (1 - rates)), np.zeros(count), np.zeros(count))
     course = Course(Curriculum("", STAGES), STAGE_OF, by)  # type: ignore[arg-type]
-    return PromptPicker(PassRates.of(known), Layout(8, GROUP, 1), 3, course=course, is_even=is_even)
+    return PromptPicker(PassRates.of(known), BatchLayout(8, GROUP, 1), 3, course=course, is_even=is_even)
 
 
 def play(picker: PromptPicker, batches: int, rate_of: Callable[[int], float]) -> list[list[int]]:
@@ -78,7 +78,7 @@ def test_the_pass_rate_is_that_of_the_stage_and_not_of_what_is_drawn() -> None:
     passing = np.arange(count) < count // 2
     known = Certificates(np.where(passing, 30.0, 10.0), np.where(passing, 2.0, 10.0), np.zeros(count), np.zeros(count))
     course = Course(Curriculum("", STAGES, up=1.0, down=0.0), np.zeros(count, np.int64), "success")
-    picker = PromptPicker(PassRates.of(known), Layout(8, GROUP, 1), 3, course=course)
+    picker = PromptPicker(PassRates.of(known), BatchLayout(8, GROUP, 1), 3, course=course)
     rng, order, seen, estimates = np.random.default_rng(1), LiveOrder(picker), [], []
     for _ in range(60):
         batch = order._next_batch()

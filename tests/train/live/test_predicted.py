@@ -15,7 +15,7 @@ from learnable.train.live.described import describe_rows, list_prompts
 from learnable.train.live.hooks import make_rates
 from learnable.train.live.predicted import FEWEST, PredictedRates
 from learnable.train.live.rates import DRIFT, Certificates, PassRates
-from learnable.train.live.sampler import Layout, PromptPicker
+from learnable.train.live.sampler import BatchLayout, PromptPicker
 
 GROUP, COUNT = 16, 600
 
@@ -48,7 +48,7 @@ def play(
 
 
 def make_picker(rates: PassRates, seed: int = 0, prompts: int = 3) -> PromptPicker:
-    return PromptPicker(rates, Layout(prompts, GROUP, 1), seed)
+    return PromptPicker(rates, BatchLayout(prompts, GROUP, 1), seed)
 
 
 def share_of_zero_std(batches: list[list[int]], odds: np.ndarray) -> float:

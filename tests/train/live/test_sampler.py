@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from learnable.data.errors import LearnableError
 from learnable.train.live.rates import Certificates, PassRates
-from learnable.train.live.sampler import REVIEWED, Layout, LiveOrder, PromptPicker
+from learnable.train.live.sampler import REVIEWED, BatchLayout, LiveOrder, PromptPicker
 
 GROUP = 16
 
@@ -24,7 +24,7 @@ def make_picker(truth: np.ndarray, prompts: int, seed: int = 0, told: int = 16) 
     by_chance = 1 / (told + 1)  # that a rate between the ends shows none, or all
     zero, one = ((passes == end) / (1 + by_chance) for end in (0, told))
     found = Certificates(1 + passes, 1 + told - passes, zero, one)
-    return PromptPicker(PassRates.of(found), Layout(prompts, GROUP, 1), seed)
+    return PromptPicker(PassRates.of(found), BatchLayout(prompts, GROUP, 1), seed)
 
 
 def play(picker: PromptPicker, truth: np.ndarray, batches: int, seed: int = 1) -> list[list[int]]:
@@ -73,7 +73,7 @@ def test_prompts_in_the_middle_are_all_visited_and_about_as_often() -> None:
 def test_without_certificates_dead_prompts_are_soon_left_alone() -> None:
     rng = np.random.default_rng(5)
     truth = np.where(rng.random(400) < 0.7, rng.integers(0, 2, 400), rng.uniform(0.2, 0.8, 400))
-    picker = PromptPicker(PassRates.of(Certificates.unknown(400)), Layout(8, GROUP, 1), 0)
+    picker = PromptPicker(PassRates.of(Certificates.unknown(400)), BatchLayout(8, GROUP, 1), 0)
     batches = play(picker, truth, 250)
     assert share_of_zero_std(batches[:25], truth) > 0.5
     assert share_of_zero_std(batches[-100:], truth) < 0.3
@@ -133,7 +133,7 @@ def test_a_state_of_other_prompts_is_refused() -> None:
 def test_indices_stand_as_in_the_sampler_that_is_replaced() -> None:
     from trl.trainer.utils import RepeatSampler
 
-    layout = Layout(prompts=3, group_size=2, repeats=4)
+    layout = BatchLayout(prompts=3, group_size=2, repeats=4)
     picker = PromptPicker(PassRates.of(Certificates.unknown(7)), layout)
     order, replaced = LiveOrder(picker), RepeatSampler(range(7), 2, batch_size=3, repeat_count=4, seed=0)
     found, theirs = list(order), list(replaced)
@@ -149,14 +149,14 @@ def test_indices_stand_as_in_the_sampler_that_is_replaced() -> None:
 
 
 def test_batches_that_were_read_ahead_come_first_after_a_resume() -> None:
-    picker = PromptPicker(PassRates.of(Certificates.unknown(20)), Layout(4, 1, 1))
+    picker = PromptPicker(PassRates.of(Certificates.unknown(20)), BatchLayout(4, 1, 1))
     order = LiveOrder(picker)
     reader = iter(order)
     read = [next(reader) for _ in range(12)]  # three batches, of which two are trained on
     order.finish_batch()
     order.finish_batch()
     state, pending = picker.get_state(), order.pending
-    resumed = LiveOrder(PromptPicker(PassRates.of(Certificates.unknown(20)), Layout(4, 1, 1), seed=5))
+    resumed = LiveOrder(PromptPicker(PassRates.of(Certificates.unknown(20)), BatchLayout(4, 1, 1), seed=5))
     resumed.picker.set_state(state)
     resumed.resume(pending)
     again = iter(resumed)

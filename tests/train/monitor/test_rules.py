@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.train.monitor.rules import RELATIVE_TO, SEVERITIES, Rule, read_rules
+from learnable.train.monitor.rules import RELATIVE_TO, SEVERITIES, AlarmRule, read_rules
 
 NEW = """[rules.mine]
 metric = "entropy"
@@ -42,7 +42,7 @@ def test_a_file_changes_adds_and_takes_out(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(NEW + "[rules.kl]\nabove = 0.5\n[rules.zero_std]\noff = true\n[rules.entropy]\nlasts = 9\n")
     shipped, rules = ({rule.name: rule for rule in found} for found in (read_rules(), read_rules(str(file))))
-    assert rules["mine"] == Rule("mine", "entropy", "below", 0.2, 3, "low: {value:.2f}")
+    assert rules["mine"] == AlarmRule("mine", "entropy", "below", 0.2, 3, "low: {value:.2f}")
     assert (rules["kl"].limit, rules["kl"].says) == (0.5, shipped["kl"].says)
     assert (rules["entropy"].lasts, rules["entropy"].limit) == (9, shipped["entropy"].limit)
     assert set(rules) == set(shipped) - {"zero_std"} | {"mine"}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from learnable.train.monitor.records import StepRecord
-from learnable.train.monitor.rules import Rule, read_rules
+from learnable.train.monitor.rules import AlarmRule, read_rules
 from learnable.train.monitor.watching import FEW_LOGS, START_LOGS, Alarm, Monitor, find_alarms
 
 WINDOW = 5  # logs that most of the shipped rules must last
@@ -105,7 +105,7 @@ def test_nothing_scored_is_an_error() -> None:
 
 
 def test_supervised_training_and_the_summary_are_not_watched() -> None:
-    watched = Rule("loss", "loss", "above", 1.0, 1, "high")
+    watched = AlarmRule("loss", "loss", "above", 1.0, 1, "high")
     assert find_alarms([watched], [StepRecord(1, {"loss": 9.0, "entropy": 0.1})]) == []
     assert len(find_alarms([watched], [StepRecord(1, {"loss": 9.0, "reward": 0.1})])) == 1
 
@@ -115,21 +115,21 @@ def course(name: str, values: list[float]) -> list[StepRecord]:
 
 
 def test_an_alarm_says_what_since_when_and_what_helped() -> None:
-    rule = Rule("far", "kl", "above", 1.0, 3, "KL is {value:.1f}", severity="stop", helped="lower the rate")
+    rule = AlarmRule("far", "kl", "above", 1.0, 3, "KL is {value:.1f}", severity="stop", helped="lower the rate")
     [alarm] = find_alarms([rule], course("kl", [0.1, 2.0, 0.1, 2.0, 3.0, 4.0, 5.0]))
     assert alarm == Alarm("far", "kl", "stop", 4, 6, 4.0, None, "KL is 4.0", "lower the rate")
     assert alarm.line == "step 6: KL is 4.0; lower the rate (alarm far, since step 4)"
 
 
 def test_an_alarm_that_wavers_is_raised_once() -> None:
-    rule = Rule("far", "kl", "above", 1.0, 3, "far")
+    rule = AlarmRule("far", "kl", "above", 1.0, 3, "far")
     wavering = [2.0] * 3 + [0.1, 2.0, 2.0] * 5
     assert len(find_alarms([rule], course("kl", wavering))) == 1
     assert len(find_alarms([rule], course("kl", [*wavering, 0.1, 0.1, 0.1, 2.0, 2.0, 2.0]))) == 2
 
 
 def test_the_start_is_the_median_of_the_first_logs() -> None:
-    rule = Rule("low", "entropy", "below", 0.5, 2, "{reference}", relative_to="start")
+    rule = AlarmRule("low", "entropy", "below", 0.5, 2, "{reference}", relative_to="start")
     values = [9.0, 1.0, 2.0]
     assert len(values) == START_LOGS
     [alarm] = find_alarms([rule], course("entropy", [*values, 1.1, 1.1, 0.9, 0.9]))
@@ -138,8 +138,10 @@ def test_the_start_is_the_median_of_the_first_logs() -> None:
 
 def test_the_start_of_what_is_held_out_is_the_first_look() -> None:
     rules = [
-        Rule("drop", "eval_reward", "falls_by", 0.1, 2, "from {reference} to {value}", relative_to="start"),
-        Rule("gap", "held_out_gap", "rises_by", 0.2, 1, "from {reference:.1f} to {value:.1f}", relative_to="start"),
+        AlarmRule("drop", "eval_reward", "falls_by", 0.1, 2, "from {reference} to {value}", relative_to="start"),
+        AlarmRule(
+            "gap", "held_out_gap", "rises_by", 0.2, 1, "from {reference:.1f} to {value:.1f}", relative_to="start"
+        ),
     ]
     looks = ((0.5, 0.5), (0.9, 0.38), (0.9, 0.36))
     records = [
@@ -152,7 +154,7 @@ def test_the_start_of_what_is_held_out_is_the_first_look() -> None:
 
 
 def test_the_running_median_is_that_of_the_logs_before() -> None:
-    rule = Rule("drop", "reward", "falls_by", 0.2, 2, "from {reference} to {value}", relative_to="median")
+    rule = AlarmRule("drop", "reward", "falls_by", 0.2, 2, "from {reference} to {value}", relative_to="median")
     early = [0.5] * (FEW_LOGS - 1)
     assert find_alarms([rule], course("reward", [*early, 0.1, 0.1])) == []  # of so few there is no median yet
     [alarm] = find_alarms([rule], course("reward", [*early, 0.5, 0.29, 0.29]))
@@ -163,7 +165,7 @@ def test_the_running_median_is_that_of_the_logs_before() -> None:
 
 
 def test_what_chance_brings_is_no_fall_from_the_median() -> None:
-    rule = Rule("drop", "reward", "falls_by", 0.2, 3, "", relative_to="median")
+    rule = AlarmRule("drop", "reward", "falls_by", 0.2, 3, "", relative_to="median")
     calm, wild = [0.6, 0.5] * 10, [0.9, 0.2] * 10
     assert [alarm.step for alarm in find_alarms([rule], course("reward", [*calm, 0.2, 0.2, 0.2]))] == [23]
     assert find_alarms([rule], course("reward", [*wild, 0.2, 0.2, 0.2])) == []
@@ -177,21 +179,27 @@ def test_a_reward_that_falls_in_jumps_is_a_drop() -> None:
 
 
 def test_an_average_is_judged_as_one_value() -> None:
-    rule = Rule("low", "reward_gain", "below", -0.1, 3, "{value:.2f}", averaged=True)
+    rule = AlarmRule("low", "reward_gain", "below", -0.1, 3, "{value:.2f}", averaged=True)
     assert find_alarms([rule], course("reward_gain", [-0.5, -0.5])) == []  # of two there is no mean of three
     [alarm] = find_alarms([rule], course("reward_gain", [0.0, -0.5, 0.1, -0.2, 0.3]))
     assert (alarm.since, alarm.step, alarm.says) == (1, 3, "-0.13")
 
 
 def test_a_multiple_of_nothing_is_no_limit() -> None:
-    rules = [Rule(name, "kl", name, 0.5, 1, "{value}", relative_to="start") for name in ("above", "below")]
+    rules = [AlarmRule(name, "kl", name, 0.5, 1, "{value}", relative_to="start") for name in ("above", "below")]
     assert find_alarms(rules, course("kl", [0.0] * 9)) == []
 
 
 def test_what_is_no_number_is_above_and_has_risen_and_is_no_reference() -> None:
     nan = float("nan")
-    rules = [Rule("up", "kl", "above", 1, 1, ""), Rule("risen", "kl", "rises_by", 1, 1, "", relative_to="start")]
-    rules += [Rule("down", "kl", "below", 1, 1, ""), Rule("fallen", "kl", "falls_by", 1, 1, "", relative_to="start")]
+    rules = [
+        AlarmRule("up", "kl", "above", 1, 1, ""),
+        AlarmRule("risen", "kl", "rises_by", 1, 1, "", relative_to="start"),
+    ]
+    rules += [
+        AlarmRule("down", "kl", "below", 1, 1, ""),
+        AlarmRule("fallen", "kl", "falls_by", 1, 1, "", relative_to="start"),
+    ]
     assert [alarm.rule for alarm in find_alarms(rules[:2], course("kl", [0.5, nan]))] == ["up", "risen"]
     assert find_alarms(rules[2:], course("kl", [nan, 1.5, nan])) == []
 
@@ -206,12 +214,12 @@ def test_each_part_of_a_reward_is_judged_by_its_own_logs() -> None:
         ("silent_component", "components/poetry/rhyme", 1, 9),
         ("silent_component", "components/poetry/lines", 2, 10),
     ]
-    only = Rule("mine", "components/x/y", "above", 0.4, 1, "{name}")
+    only = AlarmRule("mine", "components/x/y", "above", 0.4, 1, "{name}")
     assert [alarm.says for alarm in find_alarms([only], records)] == ["x/y"]
 
 
 def test_the_gap_is_to_the_rewards_since_the_last_look() -> None:
-    rule = Rule("gap", "held_out_gap", "above", 0.0, 1, "{value:.2f}")
+    rule = AlarmRule("gap", "held_out_gap", "above", 0.0, 1, "{value:.2f}")
     records = [
         StepRecord(5, {"eval_reward": 0.1}),  # nothing was trained on before
         *course("reward", [0.6, 0.8]),

@@ -14,7 +14,7 @@ from learnable.data.curated.curated_set import CuratedSet, publish_curated
 from learnable.data.curated.manifest import Forecast, Manifest
 from learnable.train.live.hooks import read_certificates
 from learnable.train.live.rates import PassRates
-from learnable.train.live.sampler import Layout, PromptPicker
+from learnable.train.live.sampler import BatchLayout, PromptPicker
 from learnable.train.preflight.batch import (
     UsableShares,
     fit_batch,
@@ -115,7 +115,7 @@ def test_the_live_sampler_takes_what_was_forecast(tmp_path: Path) -> None:
     live = replace(SETTINGS, part="pool", sampler="live", num_generations=8)
     shares = forecast_usable(live, curated)
     rates = PassRates.of(read_certificates(curated.read("pool")), drift=0.0)
-    picker = PromptPicker(rates, Layout(prompts=4, group_size=8, repeats=1))
+    picker = PromptPicker(rates, BatchLayout(prompts=4, group_size=8, repeats=1))
     usable = [rates.expect_usable(8)[picker.draw()].mean() for _ in range(800)]
     assert shares is not None
     assert np.mean(usable) == pytest.approx(shares.drawn, abs=0.02)

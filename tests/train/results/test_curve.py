@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.train.monitor.records import StepRecord
-from learnable.train.results.comparison import Comparison, HeldOut
+from learnable.train.results.comparison import HeldOut, MeasureChange
 from learnable.train.results.curve import choose_ticks, draw_curve, read_series, smooth, write_title
 from learnable.train.results.statistics import Interval
 
@@ -14,7 +14,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def held_out() -> HeldOut:
-    measure = Comparison(Interval(0.4, 0.35, 0.45), Interval(0.5, 0.45, 0.55), Interval(0.1, 0.05, 0.15))
+    measure = MeasureChange(Interval(0.4, 0.35, 0.45), Interval(0.5, 0.45, 0.55), Interval(0.1, 0.05, 0.15))
     return HeldOut(20, 16, 8, 0, 0, measure, measure, measure, measure, "rose", greedy_fell=False)
 
 

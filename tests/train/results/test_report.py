@@ -12,22 +12,22 @@ import pytest
 
 from learnable.train.monitor.forecast import TrainingForecast
 from learnable.train.monitor.watching import Alarm
-from learnable.train.results.comparison import Comparison, HeldOut
+from learnable.train.results.comparison import HeldOut, MeasureChange
 from learnable.train.results.earlier_runs import PartRun, PartsComparison
 from learnable.train.results.report import TrainingReport, TrainingSummary
 from learnable.train.results.statistics import Interval
 from learnable.train.settings import TrainSettings
 
 GOLDEN = Path(__file__).parent / "golden"  # written by the code before the redesign of the report
-UNKNOWN = Comparison(Interval(nan, nan, nan), Interval(nan, nan, nan), Interval(nan, nan, nan))
+UNKNOWN = MeasureChange(Interval(nan, nan, nan), Interval(nan, nan, nan), Interval(nan, nan, nan))
 
 
 def around(value: float, width: float) -> Interval:
     return Interval(value, value - width, value + width)
 
 
-def comparison(before: float, after: float, change: float) -> Comparison:
-    return Comparison(around(before, 0.05), around(after, 0.05), around(change, 0.04))
+def comparison(before: float, after: float, change: float) -> MeasureChange:
+    return MeasureChange(around(before, 0.05), around(after, 0.05), around(change, 0.04))
 
 
 HELD_OUT = HeldOut(

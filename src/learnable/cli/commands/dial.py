@@ -23,8 +23,7 @@ from learnable.flows.settings.curation import OUTPUT, POLICY, PROMPTS
 from learnable.flows.settings.dial import DialSettings
 
 if TYPE_CHECKING:
-    from learnable.flows.dialing.report import DialReport
-    from learnable.flows.dialing.report import Setting as DialedSetting
+    from learnable.flows.dialing.report import DialReport, KnobSetting
 
 DIAL_HELP = """
 Find the knobs of a generator at which the policy passes about half of the time, and curate a set there.
@@ -219,7 +218,7 @@ def tabulate_curve(report: DialReport) -> FittedTable:
     return table
 
 
-def draw_bar(setting: DialedSetting, aim: Aim) -> str:
+def draw_bar(setting: KnobSetting, aim: Aim) -> str:
     """Draw the interval of a pass rate as a line with its mean, between the ends of what will do."""
     at_low, at_high, at_mean, *ends = (
         round(value * (BAR - 1)) for value in (setting.low, setting.high, setting.pass_rate, aim.low, aim.high)

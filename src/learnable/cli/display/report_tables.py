@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from learnable.flows.curation.report import CurationReport
     from learnable.flows.looping.report import LoopReport
     from learnable.train.presets import ExplainedSetting
-    from learnable.train.results.comparison import Comparison, HeldOut
+    from learnable.train.results.comparison import HeldOut, MeasureChange
     from learnable.train.results.earlier_runs import PartsComparison
     from learnable.train.results.figures import Figures
     from learnable.train.results.statistics import Interval
@@ -175,7 +175,7 @@ def _titled(title: str, headings: Sequence[str]) -> FittedTable:
     return FittedTable([Column("", text=12), *map(Column, headings)], title)
 
 
-def _comparison_cells(measure: Comparison) -> list[str]:
+def _comparison_cells(measure: MeasureChange) -> list[str]:
     return [_interval(measure.before), _interval(measure.after), _interval(measure.change, signed=True)]
 
 
