@@ -31,7 +31,7 @@ export NO_MKDOCS_2_WARNING := 1
 DEMO_TRAIN := --family arithmetic --family comparison --family counting --steps 60 --max-completion-length 16 \
 	--eval-group-size 32
 
-.PHONY: setup demo test test-fast test-thorough check lint types imports docstrings site bench gpu-check real-model notebook docs lock \
+.PHONY: setup demo test test-fast test-thorough check lint types imports docstrings site bench gpu-check real-model notebook docs page lock \
 	clean help
 
 help: ## list the targets
@@ -111,6 +111,10 @@ docs: setup ## write the generated pages of docs/reference again
 
 notebook: setup ## run the notebook again and keep what it shows
 	$(BIN)/python notebooks/run.py notebooks/01_find_learnable_prompts.ipynb
+
+page: ## build the page of reports and the viewer from viewing/page, with the versions of its lock
+	mkdir -p build/page && cp -r viewing/page/. build/page
+	cd build/page && npm ci --ignore-scripts --no-audit --no-fund && npm run --silent build -- ../../viewing/page.html
 
 lock: setup ## resolve requirements/*.txt anew
 	$(UV) pip compile pyproject.toml --quiet --upgrade --extra cpu --extra dev --override requirements/overrides-cpu.txt \

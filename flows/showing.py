@@ -9,17 +9,22 @@ from difflib import get_close_matches
 import polars as pl
 from upath import UPath
 
-from learnable.data.curated.curated_set import COMPLETION_PARTS, MANIFEST, CuratedSet, find_versions, open_curated
-from learnable.data.curated.manifest import Manifest
+from learnable.data.curated.curated_set import (
+    COMPLETION_PARTS,
+    MANIFEST,
+    POOL_PARTS,
+    CuratedSet,
+    find_versions,
+    open_curated,
+)
 from learnable.data.errors import LearnableError, UnknownNameError, nearest_names
-from learnable.data.ledger.ledger import Draw, Ledger
-from learnable.data.records import Prompt, Row
+from learnable.data.records import Row
 from learnable.data.storage.places import find_place, local_path
 from learnable.data.store import Store, find_home
 from learnable.data.tables import prompt_from_row
 from learnable.filters.decisions.decide import PREDICTED, REASONS, UNASKED
 from learnable.filters.decisions.triage import TRIAGES
-from learnable.flows.refreshing.pool import POOL_PARTS
+from learnable.viewing.groups import read_group
 
 KEPT_PARTS, REJECTED_PARTS = POOL_PARTS[:2], POOL_PARTS[2:]
 PART = "part"  # the column that says which part of the set a row is from
@@ -29,16 +34,6 @@ MIN_ID_DIGITS = 8
 JUDGED = {"decision": pl.String, "triage": pl.String, "n": pl.Int64, "mean": pl.Float64, "std": pl.Float64}
 NEEDED_KEYS = ("parts", "policy", "sampling", "verifiers", "band", "group_size")
 REASONED = ("decision", "triage")
-ROLLOUT_COLUMNS = (
-    "rollout_index",
-    "rollout_id",
-    "finish_reason",
-    "num_tokens",
-    "reasoning_tokens",
-    "max_tokens",
-    "seed",
-)
-SCORE_COLUMNS = ("reward", "passed", "verdict", "reason", "components")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,26 +183,6 @@ def show_prompt(curated: CuratedSet, row: Row, store: str | None = None) -> Show
     found = read_group(home.ledger, curated.manifest, prompt_from_row(row, str(curated.path))).to_dicts()
     listed = [ShownCompletion(**one | {"components": dict(one["components"] or {})}) for one in found]
     return ShownPrompt(curated, row, listed or None, _note(curated, row, len(listed), home))
-
-
-def read_group(ledger: Ledger, manifest: Manifest, prompt: Prompt) -> pl.DataFrame:
-    """Return the completions of a prompt by the manifest's policy and sampling, best first.
-
-    Scores are those of the manifest's version of the prompt's verifier. This is the one place that joins the two tables
-    for a reader; `docs/how-to/query-a-store.md` says how to do it by hand.
-    """
-    draw = Draw(manifest.policy.policy_id, manifest.sampling)
-    stored, _ = ledger.find_rollouts(draw, [prompt])
-    versions = {name: version for name, version in manifest.verifiers.items() if name == prompt.verifier}
-    scores = ledger.find_scores(draw, stored, versions).select("rollout_id", *SCORE_COLUMNS)
-    empty = pl.DataFrame(schema=dict.fromkeys(("rollout_id", "completion", "reasoning"), pl.String))
-    texts = pl.concat([empty, *ledger.read_completions(draw, stored, reasoning=True)])
-    return (
-        stored.select(ROLLOUT_COLUMNS)
-        .join(texts, on="rollout_id")
-        .join(scores, on="rollout_id", how="left")
-        .sort("reward", "rollout_index", descending=[True, False], nulls_last=True)
-    )
 
 
 def _store_of(curated: CuratedSet, store: str | None) -> Store | None:

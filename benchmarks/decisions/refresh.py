@@ -21,8 +21,7 @@ from typing import Any
 
 import polars as pl
 
-from learnable.data.curated.curated_set import open_curated
-from learnable.flows.refreshing.pool import POOL_PARTS
+from learnable.data.curated.curated_set import POOL_PARTS, open_curated
 
 FAMILIES = ("arithmetic", "comparison", "counting", "poetry")
 TRAINED = ("arithmetic", "comparison", "counting")  # short answers: a step takes a second on two cores

@@ -43,6 +43,7 @@ POOL_PART = "pool"  # what can be read as a part: the kept and the rejected prom
 REVIEWED_PART = "reviewed"  # the same: train, and as a tenth of all prompts that the policy had mastered
 COMBINED = (POOL_PART, REVIEWED_PART)
 UNKEPT_PARTS = ("rejects", "reserve")  # prompts of both sides, which were not kept
+POOL_PARTS = ("train", "test", *UNKEPT_PARTS)  # all prompts that were looked at, each once
 NOT_SAMPLED = ("not_scored", "duplicate", "contaminated")  # decisions on prompts that no rollout was looked at for
 ROWS_A_SHARD = 100_000
 RESTORE = "restore it from a copy, or curate the set again with find-learnable"

@@ -17,6 +17,7 @@ from learnable.flows.engines import policy_for
 from learnable.flows.garbage import rarely_collected, set_aside
 from learnable.flows.run import locked_store, start_run
 from learnable.flows.settings import CurateSettings
+from learnable.viewing.report import write_beside
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -53,6 +54,7 @@ def run_curation(settings: CurateSettings, step: Step = plain, given: PromptSet 
         store.write_groups(run.run_id, decided)
         inspection = step(inspect_pool)(decided, collected)
         curated = step(publish)(run, decided, collected, inspection)
+        write_beside(curated, store)
     seconds = time.monotonic() - started
     report = build_report(run, prompts, decided, curated, collected, inspection, seconds=seconds)
     for warning in find_warnings(report):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from learnable.data.curated.curated_set import open_curated
+from learnable.data.curated.curated_set import POOL_PARTS, open_curated
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import find_policy
 from learnable.data.progress import Silence, progress, watched_by
@@ -25,7 +25,7 @@ from learnable.flows.evaluating.report import EvalReport
 from learnable.flows.looping.figure import draw_rounds
 from learnable.flows.looping.report import FIGURE, LOOP, LoopReport, LoopRound, read_loop
 from learnable.flows.refreshing.pipeline import run_refresh
-from learnable.flows.refreshing.pool import POOL_PARTS, open_pool
+from learnable.flows.refreshing.pool import open_pool
 from learnable.flows.refreshing.publishing import RefreshReport
 from learnable.flows.settings import CurateSettings, RefreshSettings
 from learnable.flows.settings.evaluation import EvalSettings

@@ -31,6 +31,7 @@ from learnable.flows.run import Run, locked_store, start_run
 from learnable.flows.sampling.sampler import is_anything_missing
 from learnable.flows.settings import RefreshSettings
 from learnable.train.preflight.shards import find_changed_verifiers
+from learnable.viewing.report import write_beside
 
 
 def run_refresh(settings: RefreshSettings, step: Step = plain) -> RefreshReport:
@@ -56,6 +57,7 @@ def run_refresh(settings: RefreshSettings, step: Step = plain) -> RefreshReport:
         still = estimate_still_in_band(run, pool, resampled, drifts)
         outcome = RefreshOutcome(len(anchors.prompt_ids), resampled.prompt_ids, drifts, still, resampled.collected)
         curated = step(publish_next)(run, pool, decided, outcome)
+        write_beside(curated, store)
     return describe(curated, generated=resampled.collected.generated, seconds=time.monotonic() - started)
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from learnable.data.curated.curated_set import CuratedSet, open_curated
+from learnable.data.curated.curated_set import POOL_PARTS, CuratedSet, open_curated
 from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject, Prompt
@@ -20,7 +20,6 @@ from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
 from learnable.verifiers.registry import check_trusted, trust_verifiers
 
-POOL_PARTS = ("train", "test", "rejects", "reserve")
 NEVER_SAMPLED = ("duplicate", "contaminated")
 NEEDED_KEYS = ("policy", "sampling", "group_size", "effort", "beliefs", "band", "truncated", "seed")
 

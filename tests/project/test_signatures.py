@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tests.support.paths import ROOT
 
-ROOMS = ("data", "rollouts", "verifiers", "filters", "train", "flows", "src/learnable/cli")
+ROOMS = ("data", "rollouts", "verifiers", "filters", "train", "viewing", "flows", "src/learnable/cli")
 FILES = {str(file.relative_to(ROOT)): file for room in ROOMS for file in sorted((ROOT / room).rglob("*.py"))}
 NAMED = "data/records.py"  # where `JsonObject`, `Spec` and `Row` are defined
 UNTYPED = ("JsonObject", "Row")
@@ -66,6 +66,11 @@ JSON_BORDER = {
     "verifiers/poetry/batch.py",  # rows of JSON Lines
     "verifiers/poetry/explanation.py",  # `--json`
     "verifiers/programs/sandbox/machine.py",  # `--json` of `learnable doctor`
+    "viewing/details.py",  # what the page reads
+    "viewing/packing.py",
+    "viewing/report.py",
+    "viewing/summary.py",
+    "viewing/training.py",
 }
 ROWS = {
     "data/tables.py",
@@ -84,6 +89,7 @@ ROWS = {
     "data/sources/rollouts/values.py",
     "data/sources/test_code/program_rows.py",
     "flows/showing.py",
+    "viewing/details.py",
 }
 
 

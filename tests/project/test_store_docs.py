@@ -16,7 +16,7 @@ from learnable.data.ledger.ledger import Draw
 from learnable.data.records import Rollout, Score
 from learnable.data.store import Store
 from learnable.data.tables import prompt_from_row
-from learnable.flows.showing import read_group
+from learnable.viewing.groups import read_group
 from tests.flows.scripted_shell_for_tests import ScriptedShell
 from tests.project.documents_for_tests import ROOT, read_blocks
 

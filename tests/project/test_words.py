@@ -8,7 +8,18 @@ from collections.abc import Iterator
 
 from tests.support.paths import ROOT
 
-ROOMS = ("data", "rollouts", "verifiers", "filters", "train", "flows", "src/learnable/cli", "tests", "benchmarks")
+ROOMS = (
+    "data",
+    "rollouts",
+    "verifiers",
+    "filters",
+    "train",
+    "viewing",
+    "flows",
+    "src/learnable/cli",
+    "tests",
+    "benchmarks",
+)
 FILES = sorted(file for room in ROOMS for file in (ROOT / room).rglob("*.py") if "attacks" not in file.parts)
 RETIRED = set("asked owed held effort lots wave waves ageing foresight prospects sayings".split())
 RETIRED |= set("spread spreads flip flips coin coins draws".split())

@@ -20,6 +20,7 @@ from learnable.cli.commands.ledger import ledger_app
 from learnable.cli.commands.loop import LOOP_HELP, loop
 from learnable.cli.commands.new_verifier import NEW_VERIFIER_HELP, new_verifier
 from learnable.cli.commands.refresh import REFRESH_HELP, refresh
+from learnable.cli.commands.report import REPORT_HELP, report
 from learnable.cli.commands.show import SHOW_HELP, show
 from learnable.cli.commands.train import TRAIN_HELP, train
 from learnable.cli.commands.verify import VERIFY_HELP, verify
@@ -52,6 +53,7 @@ app.command(help=REFRESH_HELP)(refresh)
 app.command("eval", help=EVAL_HELP)(evaluate)
 app.command(help=LOOP_HELP)(loop)
 app.command(help=SHOW_HELP)(show)
+app.command(help=REPORT_HELP)(report)
 app.command(help=EXPLAIN_HELP)(explain)
 app.command(help=FORMS_HELP)(forms)
 app.command(help=NEW_VERIFIER_HELP)(new_verifier)

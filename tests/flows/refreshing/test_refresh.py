@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from learnable.data.curated.curated_set import CuratedSet, find_versions, open_curated
+from learnable.data.curated.curated_set import POOL_PARTS, CuratedSet, find_versions, open_curated
 from learnable.data.curated.manifest import Manifest, Origin
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import bundled_policy_path
@@ -22,7 +22,7 @@ from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.engines import policy_for, use_engine
 from learnable.flows.refreshing.pipeline import run_refresh
-from learnable.flows.refreshing.pool import POOL_PARTS, open_pool
+from learnable.flows.refreshing.pool import open_pool
 from learnable.flows.refreshing.publishing import RefreshReport, describe
 from learnable.flows.refreshing.resample import resample
 from learnable.flows.run import Run, locked_store, new_run_id

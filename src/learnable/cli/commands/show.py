@@ -103,7 +103,7 @@ def show(
 
 def _parts(rejects: bool, part: str | None, reason: str | None, prompt_id: str | None) -> Sequence[str]:
     """Return the parts that are meant: a reason why prompts were rejected means the rejected ones."""
-    from learnable.flows.refreshing.pool import POOL_PARTS
+    from learnable.data.curated.curated_set import POOL_PARTS
     from learnable.flows.showing import KEPT_PARTS, REJECTED_PARTS
 
     if part is not None:

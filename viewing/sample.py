@@ -1,0 +1,106 @@
+"""Which prompts of a large set have completions in its report: some of every form and decision, as many as fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from learnable.data.curated.curated_set import CuratedSet
+from learnable.data.records import JsonObject, Prompt
+from learnable.data.store import Store
+from learnable.viewing.details import can_explain, describe_prompt, explain_ends
+from learnable.viewing.groups import read_groups
+from learnable.viewing.packing import pack
+from learnable.viewing.prompts import scan_pool
+
+PILOT = 256  # prompts by which it is known how many have room
+SPARE = 0.9  # of the room: later prompts may be longer
+BLOCK = 64  # prompts that a browser unpacks together
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some prompts with all their completions, packed: how many of those, and how many are explained line by line."""
+
+    prompt_ids: Sequence[str]
+    text: str
+    completions: int
+    explained: int
+
+
+def choose_order(rows: pl.DataFrame) -> list[str]:
+    """Return the prompts' ids in the order in which they get room: turn by turn one of each form and decision.
+
+    Prompts with completions come first. Within a stratum ids decide, which are hashes: so the sample is random, and the
+    same whenever it is drawn.
+
+    >>> rows = {"prompt_id": ["c", "a", "b"], "form": ["x", "x", "y"], "decision": ["keep"] * 3, "rollouts": [8, 8, 8]}
+    >>> choose_order(pl.DataFrame(rows))
+    ['a', 'b', 'c']
+    """
+    stratum = [pl.col("form"), pl.col("decision")]
+    turn = pl.col("prompt_id").rank("ordinal").over(stratum)
+    asked = pl.col("rollouts").fill_null(0) > 0
+    ordered = rows.select("prompt_id", "form", "decision", asked=asked, turn=turn).sort(
+        "asked", "turn", "form", "decision", "prompt_id", descending=[True, False, False, False, False]
+    )
+    return ordered["prompt_id"].to_list()
+
+
+def pack_blocks(
+    curated: CuratedSet, home: Store, rows: pl.DataFrame, prompts: Mapping[str, Prompt], room: int, explained: int
+) -> list[Block]:
+    """Return prompts with their completions in packed blocks, as many as `room` characters hold.
+
+    A pilot tells how long they are, so that the ledger is read twice at most. At most `explained` completions are
+    explained line by line.
+    """
+    ordered = choose_order(rows)
+    pilot, room = _fill(curated, home, [prompts[name] for name in ordered[:PILOT]], room, explained)
+    told = sum(len(block.prompt_ids) for block in pilot)
+    if told < min(PILOT, len(ordered)) or told == len(ordered):
+        return pilot
+    each = sum(len(block.text) for block in pilot) / told
+    more = [prompts[name] for name in ordered[told : told + int(room * SPARE / each)]]
+    others, _ = _fill(curated, home, more, room, explained - sum(block.explained for block in pilot))
+    return pilot + others
+
+
+def _fill(
+    curated: CuratedSet, home: Store, prompts: Sequence[Prompt], room: int, explained: int
+) -> tuple[list[Block], int]:
+    """Pack prompts until the room is used up; return the blocks, and how much room is left."""
+    blocks: list[Block] = []
+    described = list(_describe(curated, home, prompts))
+    for start in range(0, len(described), BLOCK):
+        part = described[start : start + BLOCK]
+        lines = _explain(part, prompts[start : start + BLOCK], explained)
+        block = Block(
+            [prompt["id"] for prompt in part], pack(part), sum(len(prompt["completions"]) for prompt in part), lines
+        )
+        if len(block.text) > room:
+            break
+        room -= len(block.text)
+        explained -= lines
+        blocks.append(block)
+    return blocks, room
+
+
+def _describe(curated: CuratedSet, home: Store, prompts: Sequence[Prompt]) -> Iterator[JsonObject]:
+    wanted = pl.DataFrame({"prompt_id": [prompt.prompt_id for prompt in prompts]}, {"prompt_id": pl.String})
+    pool = scan_pool(curated).join(wanted.lazy(), on="prompt_id", how="semi").unique("prompt_id", keep="first")
+    rows = {row["prompt_id"]: row for row in pool.collect().iter_rows(named=True)}
+    read = read_groups(home.ledger, curated.manifest, prompts, errors=True)
+    groups = {str(name): group for (name,), group in read.group_by("prompt_id", maintain_order=True)}
+    for prompt in prompts:
+        yield describe_prompt(rows[prompt.prompt_id], groups.get(prompt.prompt_id, read.clear()), curated.manifest)
+
+
+def _explain(described: Sequence[JsonObject], prompts: Sequence[Prompt], most: int) -> int:
+    done = 0
+    for one, prompt in zip(described, prompts, strict=True):
+        if done + 2 <= most and can_explain(prompt.verifier):
+            done += explain_ends(one, prompt.verifier, prompt.text)
+    return done
