@@ -42,9 +42,9 @@ def choose_order(rows: pl.DataFrame) -> list[str]:
     """
     stratum = [pl.col("form"), pl.col("decision")]
     turn = pl.col("prompt_id").rank("ordinal").over(stratum)
-    asked = pl.col("rollouts").fill_null(0) > 0
-    ordered = rows.select("prompt_id", "form", "decision", asked=asked, turn=turn).sort(
-        "asked", "turn", "form", "decision", "prompt_id", descending=[True, False, False, False, False]
+    sampled = pl.col("rollouts").fill_null(0) > 0
+    ordered = rows.select("prompt_id", "form", "decision", sampled=sampled, turn=turn).sort(
+        "sampled", "turn", "form", "decision", "prompt_id", descending=[True, False, False, False, False]
     )
     return ordered["prompt_id"].to_list()
 
