@@ -7,8 +7,6 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
-from typing import NamedTuple
 
 from learnable.verifiers.poetry.extraction import normalise_text
 from learnable.verifiers.poetry.sound.pronunciation import is_listed, list_line_counts
@@ -51,7 +49,8 @@ class Line:
     strange: int = 0
 
 
-class PoemLine(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PoemLine:
     """A line of a poem: `Line`'s words and strange tokens, with its text and its possible syllable counts, sorted."""
 
     text: str
@@ -125,8 +124,6 @@ def _split(text: str) -> tuple[tuple[str, ...], int]:
     if "'t " in lowered:
         lowered = _PARTED_TIS.sub("'t", lowered)
     tokens = _TOKEN.findall(lowered)
-    if len(lowered) <= MAX_CACHED and None not in (known := [*map(_WORDS.__getitem__, tokens)]):
-        return tuple(chain.from_iterable(known)), 0  # as most lines
     for token in tokens:
         found = _WORDS[token] if len(token) <= _MAX_WORD else None
         if found is None and token != tokens[-1] and _NUMBER.fullmatch(core := token.strip(_EDGES_OF_NUMBER)):
@@ -140,8 +137,6 @@ def _split(text: str) -> tuple[tuple[str, ...], int]:
 
 def _words_of(token: str) -> tuple[str, ...] | None:
     """Return the words in a token; an empty tuple for bare punctuation, None for what is not a word."""
-    if len(token) > _MAX_WORD:
-        return None
     if _ASCII_WORD.fullmatch(token) and not token.startswith("th'"):
         return (token,)
     return _odd_token(token) or (None if token.strip(_EDGES) else ())

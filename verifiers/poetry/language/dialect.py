@@ -27,4 +27,4 @@ def write_standard(words: Sequence[str]) -> tuple[str, ...]:
     ('from', 'the', 'old', 'town')
     """
     table = load_dialect()
-    return tuple(words) if table.keys().isdisjoint(words) else tuple([table.get(word, word) for word in words])
+    return tuple([table.get(word, word) for word in words])

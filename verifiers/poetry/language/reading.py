@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain, islice
+from itertools import chain
 from math import sqrt
 from operator import mul
 
@@ -132,24 +132,21 @@ def read_language(
     prior = LANGUAGE.prior_fluency * LANGUAGE.prior_words
     leaning = LANGUAGE.line_leaning * (sum(scores) + prior) / (size + LANGUAGE.prior_words)
     sense = measure_sense(tuple(distinct), model.sense)
-    usual, share, borrowed = LANGUAGE.usual_sense, LANGUAGE.line_sense, LANGUAGE.line_leaning
-    beyond = iter([each - usual * count for each, count in zip(sense.sums, sense.counts, strict=True)])
-    odds: Sequence[float] = []  # of the distinct lines
+    sums, counts = (dict(zip(distinct, found, strict=True)) for found in (sense.sums, sense.counts))
+    known: dict[tuple[str, ...], float] = {}
     for group, words, score in zip(groups, joined, scores, strict=True):
-        whole = sum(islice(beyond, len(group)))
-        odds += [(score + share * whole + leaning) / (len(words) + borrowed)] * len(group)
-    if len(distinct) < len(lines):
-        known = dict(zip(distinct, odds, strict=True))
-        odds = [known.get(words, LANGUAGE.lost) for words in lines]
+        beyond = sum([sums[line] - LANGUAGE.usual_sense * counts[line] for line in group])
+        each = (score + LANGUAGE.line_sense * beyond + leaning) / (len(words) + LANGUAGE.line_leaning)
+        for line in group:
+            known[line] = each
+    odds = tuple([known.get(words, LANGUAGE.lost) for words in lines])
     is_told = not distinct or size >= LANGUAGE.words_told * len(distinct)
     exclaiming = [words for words in joined if not INTERJECTIONS.isdisjoint(words)]
     exclaimed = max(0, sum(word in INTERJECTIONS for words in exclaiming for word in words) - 1) / size
     sizes = tuple(map(len, lines))
     mean = sense.lean(LANGUAGE.usual_sense, LANGUAGE.usual_words)
     alike = measure_sameness(distinct), may_be_alike, is_told
-    return Reading(
-        tuple(odds), sizes, fluency, size, mean, *alike, exclaimed, measure_grammar(distinct), sense.strangeness
-    )
+    return Reading(odds, sizes, fluency, size, mean, *alike, exclaimed, measure_grammar(distinct), sense.strangeness)
 
 
 INTERJECTIONS = frozenset(list_closed_words("interjection"))

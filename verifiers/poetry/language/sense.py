@@ -158,10 +158,7 @@ class SenseModel:
         rows, places = numbers >> 1, (numbers & 1).nonzero()[0]
         words = rows.take(places)
         around = context.take(rows.take(places[:, None] + self._offsets), 0).reshape(len(places), len(self.hidden))
-        hidden = around @ self.hidden
-        hidden += self.hidden_bias
-        wanted = np.maximum(hidden, 0, out=hidden) @ self.outer
-        wanted += self.outer_bias
+        wanted = np.maximum(around @ self.hidden + self.hidden_bias, 0) @ self.outer + self.outer_bias
         topic = topics.take(words, 0)
         wanted += (topic.sum(0) - topic) / max(1, len(places) - 1)
         fits = wanted @ np.concatenate((own.take(words, 0), self._background)).T
@@ -173,8 +170,7 @@ class SenseModel:
         import numpy as np
 
         beyond = fits - fits.diagonal()[:, None]
-        np.exp(np.minimum(beyond, MAX_ODDS, out=beyond), out=beyond)
-        odds: Floats = np.log(fits.shape[1]) - np.log(beyond.sum(1))
+        odds: Floats = np.log(fits.shape[1]) - np.log(np.exp(np.minimum(beyond, MAX_ODDS)).sum(1))
         return odds
 
     @cached_property

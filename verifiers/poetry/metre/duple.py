@@ -31,7 +31,7 @@ _WEAK, _STRONG, _TURNED = 0, 1, 2  # states: before a weak place, before a stron
 
 _HEAVY = "PFcb"  # classes of syllables that are too strong to be added between beats
 
-Moves = tuple[tuple[int, float], ...]  # what is added to a path's number, and to its cost; the cheapest first
+Moves = tuple[tuple[int, float], ...]  # what is added to a path's number, and to its cost
 Path = tuple[int, float]  # its number, and its cost
 
 
@@ -132,8 +132,7 @@ def _cheapest(readings: Iterable[Reading], state: int, inverted: float | None) -
             step, cost = 4 * places + after - state, cost + reading.cost
             moves[step] = min(cost, moves.get(step, cost))
     least = min(moves.values(), default=0.0)
-    kept = [(step, cost) for step, cost in moves.items() if cost <= least + BEAM]
-    return tuple(sorted(kept, key=lambda move: move[1]))
+    return tuple((step, cost) for step, cost in moves.items() if cost <= least + BEAM)
 
 
 def _say(letters: str, state: int, inverted: float | None) -> Iterable[tuple[int, int, float]]:
@@ -171,7 +170,7 @@ def find_duple_costs(
         return DupleCosts(TOO_DEAR, TOO_DEAR, TOO_DEAR)
     own, rival = DUPLES[metre]
     plain, first, later, sizes, weak, strong, least = zip(*line, strict=True)
-    tables, total = list(plain), sum(least)
+    tables = list(plain)
     for index in pauses:
         tables[index] = later[index]
     tables[0] = first[0]
@@ -179,40 +178,38 @@ def find_duple_costs(
     known, _ = _find_least(straight, own, feet)
     cost = known
     # Where a path began is told only of the rival's, for `full_rival`; the metre's meet sooner without.
-    if followed := _follow(tables, least, own, known - total, 0):
+    if followed := _follow(tables, least, own, known, 0):
         cost = min(known, _find_least(followed.items(), own, feet)[0])
-    other += _follow(tables, least, rival, cost - total, _FROM_STRONG).items()
+    other += _follow(tables, least, rival, cost, _FROM_STRONG).items()
     cheapest, full = _find_least(other, rival, feet)
     return DupleCosts(cost, min(cheapest, cost + ASIDE), full)
 
 
 def _follow(
-    tables: Sequence[tuple[Moves, Moves, Moves]], least: Sequence[float], metre: Duple, spare: float, from_strong: int
+    tables: Sequence[tuple[Moves, Moves, Moves]], least: Sequence[float], metre: Duple, known: float, from_strong: int
 ) -> dict[int, float]:
     """Return the paths through a line, with all licences, that may cost less than what is known.
 
-    `spare` is what the line may cost beyond the least of its words; `from_strong` is added to the numbers of the paths
-    that begin at place 1.
+    `from_strong` is added to the numbers of those that begin at place 1.
     """
-    spare -= min(metre.last)
+    spare = known - sum(least) - min(metre.last)  # what a path may cost beyond the least of its words
     paths, best = {_WEAK: metre.first[0], from_strong + 4 + _STRONG: metre.first[1]}, 0.0
     for table, cheapest in zip(tables, least, strict=True):
         following: dict[int, float] = {}
-        limit = best + BEAM
+        limit, best = best + BEAM, TOO_DEAR
         spare += cheapest
         for number, cost in paths.items():
             if cost > limit:
                 continue
             for step, price in table[number & 3]:
-                total = cost + price
-                if total >= spare:
-                    break  # the moves stand by their cost
-                reached = number + step
+                total, reached = cost + price, number + step
                 if total < following.get(reached, spare):
                     following[reached] = total
+                    if total < best:
+                        best = total
         if not following:
             return following
-        paths, best = following, min(following.values())
+        paths = following
     return paths
 
 

@@ -113,7 +113,8 @@ def list_line_counts(words: Sequence[str]) -> tuple[int, ...]:
         certain = sum(find_word_counts(word).free[0] for word in words[MAX_VARIED_WORDS:])
         words = words[:MAX_VARIED_WORDS]
     gives = False
-    for only, free, licensed, begins_open, ends_open in map(_COUNTS.__getitem__, words):
+    for word in words:
+        only, free, licensed, begins_open, ends_open = _COUNTS[word]
         merged = gives and begins_open
         if only is not None and not merged:
             certain += only
@@ -127,9 +128,7 @@ def list_line_counts(words: Sequence[str]) -> tuple[int, ...]:
 
 
 def _with_word(sums: list[int], free: tuple[int, ...], licensed: tuple[int, ...], merged: bool) -> list[int]:
-    result = [_shifted(bits, free) if bits else 0 for bits in sums]
-    if not (licensed or merged):
-        return result
+    result = [_shifted(bits, free) for bits in sums]
     for used, bits in enumerate(sums[:-1]):
         if licensed:
             result[used + 1] |= _shifted(bits, licensed)
