@@ -26,6 +26,7 @@ from learnable.flows.settings import (
 )
 from learnable.flows.settings.dial import DialSettings
 from learnable.flows.settings.evaluation import EvalSettings
+from learnable.flows.settings.exporting import ExportSettings
 from learnable.flows.settings.importing import ImportSettings
 from learnable.flows.settings.loop import LoopSettings
 from learnable.rollouts.registry import list_engines
@@ -51,6 +52,7 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("What is kept of all those: `Preset`", Preset),
     *((f"`--engine {name}`: `{kind.__name__}`", kind) for name, kind in list_engines().items()),
     ("Importing: `ImportSettings`", ImportSettings),
+    ("Exporting: `ExportSettings`", ExportSettings),
     ("Training: `TrainSettings`", TrainSettings),
     ("Refreshing: `RefreshSettings`", RefreshSettings),
     ("A loop of training and refreshing: `LoopSettings`", LoopSettings),

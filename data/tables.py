@@ -133,7 +133,11 @@ def read_table(data: bytes, columns: Sequence[str] | None = None, families: Coll
     """
     of_families = pc.field("family").isin(list(families)) if families else None
     wanted = None if columns is None else list(columns)
-    return pq.read_table(pa.BufferReader(data), columns=wanted, filters=of_families)
+    # In memory of Arrow's: its threads let go of the file a little after it is read, and may let go of nothing of
+    # Python's where that is ending by then (the process would abort).
+    own = pa.BufferOutputStream()
+    own.write(data)
+    return pq.read_table(pa.BufferReader(own.getvalue()), columns=wanted, filters=of_families)
 
 
 def parquet_bytes(table: pa.Table) -> bytes:

@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from typing import Any
 
-from learnable.data.dialogue.thinking import ThinkTags, split_thought
+from learnable.data.dialogue.thinking import ThinkTags, find_tags, split_thought
+from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject, Score, Spec, canonical_json, is_own_verifier
 from learnable.train.measures import measure_components, measure_gain, measure_groups, measure_memory, measure_texts
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
@@ -172,6 +173,34 @@ def score_completions(
         for prompt, completion, name, value, count in zip(prompts, completions, verifier, spec, counts, strict=True)
     ]
     return open_scoring_pool().submit(jobs).result()
+
+
+def score_record(record: str | JsonObject, completion: str | Turns) -> Score:
+    """Judge one completion by the record that `learnable export` writes beside a prompt.
+
+    A record is an object, or its JSON: `prompt`, `verifier`, `spec`, and `think_tags` where a thought stands before the
+    answer. Raises `LearnableError` for what is none, and `UntrustedVerifierError` where it names code that no
+    person has named.
+
+    >>> score_record('{"prompt": "1 + 1 = ", "verifier": "number", "spec": {"answer": 2}}', "It is 2.").reward
+    1.0
+    """
+    found = _read_record(record)
+    answer = read_last_turn(completion)
+    if tags := find_tags(found.get("think_tags") or "none", None):
+        answer = split_thought(answer, tags)[1]
+    return score_completions([found["prompt"]], [answer], [found["verifier"]], [found["spec"]])[0]
+
+
+def _read_record(record: str | JsonObject) -> JsonObject:
+    try:
+        found = json.loads(record) if isinstance(record, str) else dict(record)
+        missing = [name for name in ("prompt", "verifier", "spec") if name not in found]
+    except (ValueError, TypeError) as error:
+        raise LearnableError(f"{str(record)[:60]!r} is no record of an exported prompt: {error}") from error
+    if missing:
+        raise LearnableError(f"{str(record)[:60]!r} is no record of an exported prompt: it has no {missing[0]!r}")
+    return found
 
 
 def _find_scores(

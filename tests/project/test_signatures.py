@@ -20,6 +20,9 @@ JSON_BORDER = {
     "data/sources/files/columns.py",  # columns that a user's row carries along
     "data/sources/gym/generation.py",  # lines between processes
     "data/sources/gym/prompts.py",
+    "data/exports/rows.py",  # rows of other programs' files
+    "data/exports/targets.py",  # templates of rows, in TOML
+    "data/exports/writing.py",
     "data/sources/rollouts/counts.py",  # rows of other programs' files
     "data/sources/rollouts/files.py",
     "data/sources/rollouts/formats.py",
@@ -73,6 +76,7 @@ JSON_BORDER = {
     "viewing/training.py",
 }
 ROWS = {
+    "data/exports/rows.py",
     "data/tables.py",
     "data/sources/files/answers.py",
     "data/sources/files/columns.py",

@@ -13,6 +13,7 @@ from learnable.cli.commands.dial import DIAL_HELP, dial
 from learnable.cli.commands.doctor import DOCTOR_HELP, doctor
 from learnable.cli.commands.evaluate import EVAL_HELP, evaluate
 from learnable.cli.commands.explain import EXPLAIN_HELP, explain
+from learnable.cli.commands.export import EXPORT_HELP, export
 from learnable.cli.commands.find import FIND_HELP, find
 from learnable.cli.commands.forms import FORMS_HELP, forms
 from learnable.cli.commands.import_rollouts import IMPORT_HELP, import_rollouts
@@ -58,6 +59,7 @@ app.command(help=EXPLAIN_HELP)(explain)
 app.command(help=FORMS_HELP)(forms)
 app.command(help=NEW_VERIFIER_HELP)(new_verifier)
 app.command("import", help=IMPORT_HELP)(import_rollouts)
+app.command(help=EXPORT_HELP)(export)
 app.command(help=DOCTOR_HELP)(doctor)
 app.add_typer(ledger_app, name="ledger")
 
