@@ -21,9 +21,9 @@ from learnable.data.records import Prompt, Rollout, Score
 from learnable.data.storage.places import put
 from learnable.data.tables import parquet_bytes
 
-AT_ONCE = 4096  # rollouts written together
 LOOKED_UP = 8192  # prompts likewise
-KEYS = {"key": pl.String, "question_id": pl.String, "rollout_index": pl.Int64}
+ROLLOUTS_AT_ONCE = 4096  # written together
+IMPORT_KEYS = {"key": pl.String, "question_id": pl.String, "rollout_index": pl.Int64}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Imports:
         chunk: list[GivenRollout] = []
         for one in given:
             chunk.append(one)
-            if len(chunk) == AT_ONCE:
+            if len(chunk) == ROLLOUTS_AT_ONCE:
                 yield self._write(chunk)
                 chunk = []
         yield self._write(chunk)
@@ -90,7 +90,7 @@ class Imports:
     def _read(self, prompts: Sequence[Prompt]) -> None:
         for file in self._files:
             try:
-                rows = pl.read_parquet(file.read_bytes()).select(list(KEYS))
+                rows = pl.read_parquet(file.read_bytes()).select(list(IMPORT_KEYS))
             except (OSError, pl.exceptions.PolarsError) as error:
                 raise LearnableError(
                     f"cannot read {str(file)!r} ({' '.join(str(error).split())}): it says what was imported; "
@@ -112,7 +112,7 @@ class Imports:
         file = self._folder / f"{len(self._files):06d}.parquet"
         self._ledger.check_lock()
         try:
-            put(file, parquet_bytes(pl.DataFrame(rows, KEYS, orient="row").to_arrow()))
+            put(file, parquet_bytes(pl.DataFrame(rows, IMPORT_KEYS, orient="row").to_arrow()))
         except OSError as error:
             raise LearnableError(f"cannot write {str(file)!r}: {error.strerror or error}") from error
         self._files.append(file)

@@ -31,7 +31,6 @@ NEAR_OVERLAP = 0.9
 MIN_OWN_WORDS = 8  # words: in fewer, every word is the question
 TEMPLATE_RUN = 8  # words in a row
 PERMUTATIONS = 128
-MISSED = 1e-6  # chance, at most, that the index misses a pair that is just near enough
 DUPLICATE_SCHEMA = pl.Schema(
     {"prompt_id": pl.String(), "decision": pl.Enum(REASONS), "collides_with": pl.String(), "overlap": pl.Float64()}
 )
@@ -247,13 +246,14 @@ def choose_band_shape(near: float) -> tuple[int, int]:
     """Return how many bands of how many rows find a pair at Jaccard index `near` all but surely.
 
     A pair shares a band of r rows with chance near^r, and so none of b bands with (1 - near^r)^b (Leskovec, Rajaraman
-    and Ullman, "Mining of Massive Datasets", chapter 3). The widest band that keeps this under `MISSED` gives the
+    and Ullman, "Mining of Massive Datasets", chapter 3). The widest band that keeps this under 1e-6 gives the
     fewest false candidates.
 
     >>> choose_band_shape(0.9)
     (21, 6)
     """
-    widths = (rows for rows in range(PERMUTATIONS // 2, 1, -1) if (1 - near**rows) ** (PERMUTATIONS // rows) <= MISSED)
+    # The index may miss a pair that is just near enough with a chance of 1e-6 at most.
+    widths = (rows for rows in range(PERMUTATIONS // 2, 1, -1) if (1 - near**rows) ** (PERMUTATIONS // rows) <= 1e-6)
     rows = next(widths, 1)
     return PERMUTATIONS // rows, rows
 

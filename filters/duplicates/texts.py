@@ -23,7 +23,6 @@ Ids = NDArray[np.int64]
 
 TEMPLATE_TEXTS = 5  # fewer texts that agree are a coincidence or copies, not a template
 
-_KEPT = frozenset(".*/-^%#")  # ASCII marks that may carry meaning; _WORD says where they do
 _WORD = re.compile(
     r"""
     \d+\.\d+ | (?<![.\d])\.\d+ | \d+              # a number with its decimal point
@@ -48,7 +47,7 @@ def _undress(char: str) -> str:
     kind = unicodedata.category(char)
     if char == "\N{MINUS SIGN}":
         return "-"
-    if char in _KEPT:
+    if char in ".*/-^%#":  # ASCII marks that may carry meaning; _WORD says where they do
         return char
     if kind in ("Sm", "So") or (kind == "Sc" and char != "$") or _is_written_unspaced(char):
         return f" {char} "  # `$` is LaTeX more often than money

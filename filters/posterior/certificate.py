@@ -23,7 +23,7 @@ from learnable.filters.posterior.value_posterior import ValuePosterior
 from learnable.filters.posterior.variance_model import VarianceModel, fit_variance_model
 
 ZERO_STD_AT = {size: f"zero_std_at_{size}" for size in (2, 4, 8, 16, 32, 64)}  # columns of a certificate
-POSTERIOR_COLUMNS = (
+CERTIFICATE_COLUMNS = (
     "n_eff",
     "variance_share",
     "alpha",
@@ -38,8 +38,8 @@ POSTERIOR_COLUMNS = (
     "std_low",
     "std_high",
     "usable_at_g",
+    *ZERO_STD_AT.values(),
 )
-CERTIFICATE_COLUMNS = (*POSTERIOR_COLUMNS, *ZERO_STD_AT.values())
 COVERAGE = 0.9  # of every interval: 5 % on either side
 CERTIFIED_AT_ONCE = 4_000  # some 2.5 KB each while their values are looked at, up to eight times that for kinds
 
@@ -181,7 +181,7 @@ def certify(
     group_size: int = 16,
     rewards: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Add the columns `CERTIFICATE_COLUMNS` to decided or undecided groups; null where no rollout counts.
+    """Add `CERTIFICATE_COLUMNS` to decided or undecided groups; null where no rollout counts.
 
     Args:
         groups: rows of `group_stats`, joined with `family`.
@@ -238,7 +238,7 @@ def _certify_family(groups: pl.DataFrame, family_prior: FamilyPrior, band: Band,
 
 
 def describe_belief(belief: Belief, band: Band, group_size: int) -> dict[str, Values]:
-    """Return the columns of `POSTERIOR_COLUMNS` and `ZERO_STD_AT` that a belief of 0/1 rewards tells, by name."""
+    """Return those of `CERTIFICATE_COLUMNS` that a belief of 0/1 rewards tells, by name."""
     columns = _describe(belief, belief.in_band(band), belief, group_size)
     return columns | {"p_min_std": bernoulli_p_min_std(belief, band)}
 

@@ -26,8 +26,6 @@ from learnable.filters.refresh.drift import (
 )
 from learnable.filters.refresh.staleness import Drifts, read_evidence
 
-DRIFT_FIGURES = len(USUAL_DRIFT)
-
 
 def estimate_share_still_in_band(
     before: pl.DataFrame,
@@ -63,7 +61,7 @@ def estimate_share_still_in_band(
     for number, ((family, trained), drift) in enumerate(drifts.items()):
         prompts = evidence.filter((pl.col("family") == family) & (pl.col("trained") == trained))
         if prompts.height:
-            figures = slice(number * DRIFT_FIGURES, (number + 1) * DRIFT_FIGURES)
+            figures = slice(number * len(USUAL_DRIFT), (number + 1) * len(USUAL_DRIFT))
             chances = _chances(drift, prompts, band)
             mean, variance = mean + float(chances.sum()), variance + float((chances * (1 - chances)).sum())
             slopes[figures] = _slopes(drift, prompts, np.sqrt(np.diag(covariance)[figures]), band)
@@ -109,7 +107,8 @@ def _covariance(both: pl.DataFrame, drifts: Drifts) -> Values:
     """
     leaves = len(drifts)
     root, kinds = leaves, {False: leaves + 1, True: leaves + 2}
-    precision = np.zeros((leaves + 3, DRIFT_FIGURES, leaves + 3, DRIFT_FIGURES))
+    figures = len(USUAL_DRIFT)
+    precision = np.zeros((leaves + 3, figures, leaves + 3, figures))
     precision[root, :, root, :] += np.diag(USUAL_WIDTHS**-2.0)
     for kind in kinds.values():
         _tie(precision, kind, root)
@@ -117,9 +116,9 @@ def _covariance(both: pl.DataFrame, drifts: Drifts) -> Values:
         prompts = both.filter((pl.col("family") == family) & (pl.col("trained") == trained))
         precision[number, :, number, :] += measure_information(drift, *read_evidence(prompts))
         _tie(precision, number, kinds[trained])
-    size = (leaves + 3) * DRIFT_FIGURES
+    size = (leaves + 3) * figures
     covariance: Values = np.asarray(np.linalg.inv(precision.reshape(size, size)), dtype=np.float64)
-    return covariance[: leaves * DRIFT_FIGURES, : leaves * DRIFT_FIGURES]
+    return covariance[: leaves * figures, : leaves * figures]
 
 
 def _tie(precision: Values, node: int, parent: int) -> None:

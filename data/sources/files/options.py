@@ -14,7 +14,7 @@ _LABEL = re.compile(r"\s*\(?([A-Za-z])\s?[).:]\s*(?=\S)")
 _FIRST = re.compile(r"\s*(\(?)([Aa])(\s?[).:])")
 
 
-class Options(NamedTuple):
+class AnswerOptions(NamedTuple):
     """The choices of a row: their labels, none where they have none, their texts, and each on a line as it is shown."""
 
     labels: list[str]
@@ -22,10 +22,10 @@ class Options(NamedTuple):
     lines: list[str]
 
 
-NO_OPTIONS = Options([], [], [])
+NO_OPTIONS = AnswerOptions([], [], [])
 
 
-def read_choices(given: Any, place: str, column: str = "choices") -> Options:
+def read_choices(given: Any, place: str, column: str = "choices") -> AnswerOptions:
     """Return the choices of a row.
 
     It reads a list of texts, a list of `{"label", "text"}`, `{"label": [...], "text": [...]}`, and `{"A": ..., "B":
@@ -42,7 +42,7 @@ def read_choices(given: Any, place: str, column: str = "choices") -> Options:
     return options
 
 
-def find_choices(given: Any) -> Options | None:
+def find_choices(given: Any) -> AnswerOptions | None:
     """Return the choices that a value holds, None where it holds none.
 
     >>> find_choices(["A)3", "B)4"]).texts, find_choices({"A": "yes", "B": "no"}).lines
@@ -58,11 +58,11 @@ def find_choices(given: Any) -> Options | None:
         return None
     labels, texts = [choice_text(label) for label in labels], [choice_text(text) for text in texts]
     if not labels and (carried := _carried_labels(texts)):
-        return Options(carried, [text[_end_of_label(text) :].strip() for text in texts], texts)
+        return AnswerOptions(carried, [text[_end_of_label(text) :].strip() for text in texts], texts)
     shown = labels or list(
         string.ascii_uppercase if len(texts) <= len(string.ascii_uppercase) else map(str, range(1, len(texts) + 1))
     )
-    return Options(labels, texts, [f"{label}. {text}" for label, text in zip(shown, texts, strict=False)])
+    return AnswerOptions(labels, texts, [f"{label}. {text}" for label, text in zip(shown, texts, strict=False)])
 
 
 def _labels_and_texts(value: Any) -> tuple[Any, Any]:

@@ -13,7 +13,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.records import Row
 from learnable.data.sources.files.bad_rows import BadRowError
 from learnable.data.sources.files.columns import NoColumnError, choice_text, column_value, read_column
-from learnable.data.sources.files.options import Options, find_choices
+from learnable.data.sources.files.options import AnswerOptions, find_choices
 
 FLAG = "--prompt-template"
 
@@ -71,7 +71,7 @@ class Template:
             text = text.replace(f"{{{name}}}", f"{{{columns[name]}}}" if name in columns else "")
         return replace(self, text=re.sub(r"\n{3,}", "\n\n", text.strip()))
 
-    def options(self, row: Row) -> Options | None:
+    def options(self, row: Row) -> AnswerOptions | None:
         """Return the choices that the prompt of a row lists, None where it lists none."""
         values = (_find(row, name) for name in self.names)
         return next((choices for value in values if value and (choices := find_choices(value))), None)

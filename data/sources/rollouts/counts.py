@@ -20,7 +20,7 @@ MAX_K = 10**9  # completions of one prompt
 ID_DIGITS = 20
 # The pairs of columns that are known; the second one is open-instruct's (scripts/data/filtering_vllm.py).
 PAIRS = (("k", "passes"), ("total_rollouts", "total_correct_rollouts"))
-RATE = re.compile(r"(?P<model>.*?)_?(?:solve|pass)_?rate", re.ASCII | re.IGNORECASE)  # Big-Math: llama8b_solve_rate
+RATE_COLUMN = re.compile(r"(?P<model>.*?)_?(?:solve|pass)_?rate", re.ASCII | re.I)  # Big-Math: llama8b_solve_rate
 EXACT = 0.005  # of a rate, or a quarter of one pass: how far it may be from a whole number of passes
 
 
@@ -105,7 +105,7 @@ def _find_rate(row: Row, columns: CountColumns) -> str:
     """Return the column of rates: the one that was named, or the only one whose name says so."""
     if columns.rate:
         return columns.rate
-    likely = [str(name) for name in row if RATE.fullmatch(str(name))]
+    likely = [str(name) for name in row if RATE_COLUMN.fullmatch(str(name))]
     return likely[0] if len(likely) == 1 else ""
 
 
@@ -158,7 +158,7 @@ def _read_key(row: Row, prompt: PromptText | None, place: str) -> str:
 
 
 def _find_model(row: Row, rate: str, columns: CountColumns, place: str) -> str:
-    named = RATE.fullmatch(rate)
+    named = RATE_COLUMN.fullmatch(rate)
     if row.get("model") in (None, "") and (columns.model or (named and named["model"])):
         return columns.model or str(named["model"] if named else "")
     value = _get(row, "model", place, "the model that answered")

@@ -16,7 +16,7 @@ from learnable.data.sources.files.columns import json_ready
 from learnable.data.sources.files.locations import find_local, plain_name
 from learnable.data.sources.files.prompts import location_rows
 from learnable.data.sources.rollouts.formats import (
-    FIRST,
+    FIRST_ROWS,
     Imported,
     RolloutFormat,
     Wanted,
@@ -141,7 +141,7 @@ def open_rollout_files(files: Sequence[str], reward: str = "", *, skip_bad_rows:
 
 def read_first(file: str) -> list[Row]:
     """Return the first rows of a file. Raises `LearnableError` for what cannot be read."""
-    return [row for _, row in islice(location_rows(file, "train", _pass_over, what="rollouts"), FIRST)]
+    return [row for _, row in islice(location_rows(file, "train", _pass_over, what="rollouts"), FIRST_ROWS)]
 
 
 def name_question(prompt: PromptText, row: Row) -> str:

@@ -15,7 +15,7 @@ from learnable.data.records import FinishReason, JsonObject, PromptText, Row
 from learnable.data.sources.files.bad_rows import BadRowError
 from learnable.data.sources.rollouts.values import chat_or_text, last_text, read_episode, read_number, short
 
-FIRST = 3  # rows by which a file is recognised
+FIRST_ROWS = 3  # rows by which a file is recognised
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Wanted:
     first: Row = field(default_factory=dict)
 
 
-Reader = Callable[[str, Row, Wanted], Iterable[Imported]]
+RolloutReader = Callable[[str, Row, Wanted], Iterable[Imported]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class RolloutFormat:
     name: str
     title: str
     columns: tuple[str, ...]
-    read: Reader
+    read: RolloutReader
 
 
 def recognise_rollouts(rows: Sequence[Row]) -> RolloutFormat | None:

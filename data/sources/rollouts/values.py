@@ -10,13 +10,12 @@ from typing import Any
 from learnable.data.records import JsonObject, Message, PromptText, Row
 from learnable.data.sources.files.bad_rows import BadRowError
 
-MAX_SHOWN = 60  # characters of a value in a message
-
 
 def short(value: object) -> str:
     """Return a value as a message shows it."""
     text = repr(value)
-    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
+    most = 60  # characters of a value in a message
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def read_number(row: Row, column: str, place: str) -> float | None:

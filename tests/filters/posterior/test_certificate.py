@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from learnable.data.band import Band
 from learnable.data.curated.manifest import FamilyPriorRecord
 from learnable.filters.posterior.certificate import (
-    POSTERIOR_COLUMNS,
+    CERTIFICATE_COLUMNS,
     Assessment,
     FamilyPrior,
     assess,
@@ -194,7 +194,7 @@ def test_certificates_equal_rows_taken_one_by_one() -> None:
     assert found["number"].to_list() == list(range(len(ROWS)))
     for row in found.to_dicts():
         if not row["n"]:
-            assert all(row[name] is None for name in POSTERIOR_COLUMNS)
+            assert all(row[name] is None for name in CERTIFICATE_COLUMNS)
             continue
         family_prior, group = FAMILY_PRIORS.get(row["family"], FamilyPrior()), (row["n"], row["mean"], row["std"] ** 2)
         size = float(family_prior.variance_model.effective(*group))
@@ -249,7 +249,7 @@ def test_passes_are_bernoulli_whatever_the_rewards() -> None:
 def test_no_groups_have_empty_certificates() -> None:
     found = certify(grouped().clear(), FAMILY_PRIORS, Band())
     assert found.is_empty()
-    assert set(POSTERIOR_COLUMNS) <= set(found.columns)
+    assert set(CERTIFICATE_COLUMNS) <= set(found.columns)
 
 
 @given(st.floats(0, 0.5), st.floats(0.5, 1), st.floats(0, 0.5))

@@ -17,7 +17,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.records import Spec
 from learnable.data.sources.files.answers import final_answer
 from learnable.data.sources.files.columns import choice_text, fit_number, json_ready, parse_cell, single
-from learnable.data.sources.files.options import Options
+from learnable.data.sources.files.options import AnswerOptions
 
 AIME_MAX = 999
 
@@ -60,27 +60,27 @@ def _to_closing_brace(text: str, start: int) -> str | None:
     return None
 
 
-def _read_hashes(value: Any, _: Options) -> Spec:
+def _read_hashes(value: Any, _: AnswerOptions) -> Spec:
     if not isinstance(value, str) or not _FINAL_NUMBER.search(value):
         raise UnreadError("a worked solution ends in a number, as in '#### 1,234'")
     return {"answer": final_answer(value)}
 
 
-def _read_boxed(value: Any, _: Options) -> Spec:
+def _read_boxed(value: Any, _: AnswerOptions) -> Spec:
     boxed = last_boxed(value) if isinstance(value, str) else None
     if boxed is None:
         raise UnreadError(r"a solution has its answer in \boxed{...}")
     return {"answer": boxed}
 
 
-def _read_to_999(value: Any, _: Options) -> Spec:
+def _read_to_999(value: Any, _: AnswerOptions) -> Spec:
     number = None if isinstance(value, bool) else fit_number(value)
     if not isinstance(number, int) or not 0 <= number <= AIME_MAX:
         raise UnreadError(f"an answer is a whole number from 0 to {AIME_MAX}")
     return {"answer": number}
 
 
-def _read_expression(value: Any, choices: Options) -> Spec:
+def _read_expression(value: Any, choices: AnswerOptions) -> Spec:
     value = single(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return {"answer": fit_number(value)}
@@ -96,21 +96,21 @@ def _read_expression(value: Any, choices: Options) -> Spec:
     return {"answer": text}
 
 
-def _read_number(value: Any, _: Options) -> Spec:
+def _read_number(value: Any, _: AnswerOptions) -> Spec:
     number = fit_number(single(value))
     if isinstance(number, bool) or not isinstance(number, int | float):
         raise UnreadError("an answer is a number")
     return {"answer": number}
 
 
-def _read_measured(value: Any, choices: Options) -> Spec:
+def _read_measured(value: Any, choices: AnswerOptions) -> Spec:
     """Read a number, alone or before its unit in brackets, and any other text on a line as it is."""
     measured = _MEASURED.fullmatch(value.strip()) if isinstance(value, str) else None
     spec = _read_expression(measured[1] if measured else value, choices)
     return {"answer": fit_number(spec["answer"])}
 
 
-def _read_texts(value: Any, _: Options) -> Spec:
+def _read_texts(value: Any, _: AnswerOptions) -> Spec:
     """Read the texts of which any is right."""
     texts = [text.strip() for text in value if isinstance(text, str)] if isinstance(value, list | tuple) else []
     texts = list(dict.fromkeys(filter(None, texts)))
@@ -119,11 +119,11 @@ def _read_texts(value: Any, _: Options) -> Spec:
     return {"answer": texts}
 
 
-def _read_choice_or_value(value: Any, choices: Options) -> Spec:
+def _read_choice_or_value(value: Any, choices: AnswerOptions) -> Spec:
     return read_choice(value, choices) if choices.texts else _read_measured(value, choices)
 
 
-def read_choice(value: Any, choices: Options) -> Spec:
+def read_choice(value: Any, choices: AnswerOptions) -> Spec:
     """Read a letter, a label, a place from 0 on, or a choice's text. Raises `UnreadError` for what is two of them."""
     labels, texts, lines = choices
     names = list(labels or string.ascii_uppercase[: len(texts)])
@@ -147,7 +147,7 @@ def read_choice(value: Any, choices: Options) -> Spec:
     return {"answer": names[places.pop()], "choices": names, "texts": texts}
 
 
-def _read_tests(_: Any, __: Options) -> Spec:
+def _read_tests(_: Any, __: AnswerOptions) -> Spec:
     return {}  # `test_code` makes the spec
 
 

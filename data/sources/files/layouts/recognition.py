@@ -21,7 +21,7 @@ from learnable.data.sources.files.columns import (
 )
 from learnable.data.sources.files.layouts.readings import READINGS, UnreadError
 from learnable.data.sources.files.layouts.table import CONTEXT, LAYOUTS, LETTER_COLUMNS, OPEN_LAYOUTS, FileLayout
-from learnable.data.sources.files.options import NO_OPTIONS, Options, read_choices
+from learnable.data.sources.files.options import NO_OPTIONS, AnswerOptions, read_choices
 from learnable.data.sources.files.templates import Template, find_column, read_template
 
 LOOKED_AT = 200  # rows at the beginning of a file, by which its layout is told
@@ -53,7 +53,7 @@ class Question:
         text = self.template.text if self.template is not None else f"{{{self.column}}}"
         return Template(f"{text}\n\n{letters if self.listed == LETTER_COLUMNS else f'{{{self.listed}}}'}", known=True)
 
-    def read(self, row: Row, place: str, choices: Options = NO_OPTIONS) -> object:
+    def read(self, row: Row, place: str, choices: AnswerOptions = NO_OPTIONS) -> object:
         """Return the prompt of a row. Raises `BadRowError` where there is no such column."""
         question = read_column(row, self.column, place, "--prompt-column")
         if not isinstance(question, str) or not question.strip():
@@ -106,7 +106,7 @@ class Recognised:
         prompt = self.question.read(row, place, choices)
         return {**row, **level, "prompt": prompt, "spec": spec, "verifier": self.verifier or own}
 
-    def read_spec(self, row: Row, place: str) -> tuple[Spec, Options]:
+    def read_spec(self, row: Row, place: str) -> tuple[Spec, AnswerOptions]:
         """Return the spec of a row, and its choices. Raises `BadRowError`."""
         self._check_kind(row, place)
         value = None
@@ -268,7 +268,7 @@ def _can_read(one: Recognised, row: Row, place: str) -> bool:
     return True
 
 
-def _find_choices(row: Row, layout: FileLayout, place: str) -> Options:
+def _find_choices(row: Row, layout: FileLayout, place: str) -> AnswerOptions:
     """Return a row's choices. Raises `BadRowError` for what cannot be read."""
     if layout.choices == LETTER_COLUMNS:
         return _lettered_columns(row, place)
@@ -278,7 +278,7 @@ def _find_choices(row: Row, layout: FileLayout, place: str) -> Options:
     return read_choices(column_value(row, name or layout.choices), place, layout.choices)
 
 
-def _lettered_columns(row: Row, place: str) -> Options:
+def _lettered_columns(row: Row, place: str) -> AnswerOptions:
     names = [find_column(row, letter) for letter in string.ascii_uppercase]
     count = names.index(None) if None in names else len(names)
     if any(names[count:]):
@@ -286,12 +286,12 @@ def _lettered_columns(row: Row, place: str) -> Options:
             f"{place}: column {string.ascii_uppercase[count]!r} is empty, and later ones are not: fill it"
         )
     texts = [str(choice_text(row[name])) for name in names[:count] if name]
-    return Options(
+    return AnswerOptions(
         [], texts, [f"{letter}. {text}" for letter, text in zip(string.ascii_uppercase, texts, strict=False)]
     )
 
 
-def _list_choices(question: str, choices: Options) -> str:
+def _list_choices(question: str, choices: AnswerOptions) -> str:
     labels = choices.labels or string.ascii_uppercase[: len(choices.texts)]
     listed = "\n".join(choices.lines)
     return f"{question.rstrip()}\n\n{listed}\n\nAnswer with {', '.join(labels[:-1])} or {labels[-1]}."
