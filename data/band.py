@@ -38,7 +38,7 @@ class Band:
     def __post_init__(self) -> None:
         if not 0 <= self.low < self.high <= 1:
             raise LearnableError(
-                f"--band {self.low:g} {self.high:g} keeps nothing: give two numbers in [0, 1], the lower one first"
+                f"`band` {self.low:g} {self.high:g} keeps nothing: give two numbers in [0, 1], the lower one first"
             )
         check_settings(self)
 

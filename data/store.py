@@ -73,7 +73,7 @@ class Store:
         """Return the store itself. Raises `LearnableError` where there is none, or one of another format."""
         if not self.root.is_dir():
             raise LearnableError(
-                f"store {str(self.root)!r} does not exist: give --store, or fill one with find-learnable"
+                f"store {str(self.root)!r} does not exist: give `store`, or fill one with find-learnable"
             )
         check_store(self.root)
         return self
@@ -89,4 +89,4 @@ class Store:
 
     def _make(self) -> None:
         if path := local_path(self.root):
-            make_folder(path, f"store {str(self.root)!r}", "--store")
+            make_folder(path, f"store {str(self.root)!r}", "store")

@@ -33,7 +33,7 @@ def prompts_table(prompts: Sequence[Prompt]) -> pa.Table:
     if any(chats) and not all(chats):
         raise LearnableError(
             "text prompts and chat prompts cannot share one curated set, since a Parquet column has one type: "
-            "curate them in two runs with two --name"
+            "curate them in two runs, each with a `name` of its own"
         )
     names = ("prompt_id", "problem_id", "verifier", "family", "form", "difficulty", "source", "split")
     columns = {name: [getattr(prompt, name) for prompt in prompts] for name in names}

@@ -38,7 +38,7 @@ def run_ablation(
     A run that fails is named in the notes and does not stop the others; the same call tries it again. Raises
     `InterruptedRunError` after Ctrl-C, and `LearnableError` where the folder cannot be written or no run finished.
     """
-    make_folder(prepared.folder, f"output {str(prepared.folder)!r}", "--output")
+    make_folder(prepared.folder, f"output {str(prepared.folder)!r}", "output")
     train = train or partial(run_training, use_prefect=use_prefect)
     runs, failed = [], []
     for number, run in enumerate(prepared.runs, 1):

@@ -146,7 +146,7 @@ def serve_training(settings: TrainSettings, when: Timetable) -> None:
     Raises `LearnableError` for settings that name one folder, or that no run could work with.
     """
     if settings.output or settings.resume:
-        raise LearnableError("each scheduled run trains in a folder of its own: leave out --output and --resume")
+        raise LearnableError("each scheduled run trains in a folder of its own: leave out `output` and `resume`")
     check_numbers(settings)
     curated = open_curated(settings.curated)
     from learnable.flows.finetune import finetune
@@ -158,7 +158,7 @@ def serve_training(settings: TrainSettings, when: Timetable) -> None:
 def serve_loop(settings: LoopSettings, when: Timetable) -> None:
     """Loop on a schedule, as `serve_training` trains. Raises `LearnableError` for settings that name one folder."""
     if settings.train.output:
-        raise LearnableError("each scheduled loop has a folder of its own: leave out --output")
+        raise LearnableError("each scheduled loop has a folder of its own: leave out `output`")
     check_numbers(settings.train)
     curated = open_curated(settings.train.curated)
     from learnable.flows.loop import loop

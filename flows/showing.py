@@ -178,7 +178,7 @@ def show_prompt(curated: CuratedSet, row: Row, store: str | None = None) -> Show
     home = _store_of(curated, store)
     if home is None:
         return ShownPrompt(
-            curated, row, None, "the set lies in no store, so its completions are not here: give --store"
+            curated, row, None, "the set lies in no store, so its completions are not here: give `store`"
         )
     found = read_group(home.ledger, curated.manifest, prompt_from_row(row, str(curated.path))).to_dicts()
     listed = [ShownCompletion(**one | {"components": dict(one["components"] or {})}) for one in found]

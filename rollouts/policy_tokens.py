@@ -43,7 +43,7 @@ class PolicyTokens:
         length = length or getattr(config.get_text_config(), "max_position_embeddings", None)
         if not isinstance(length, int) or length < 1:
             raise LearnableError(
-                f"policy {policy.path!r} has a context of {length!r} tokens: give --engine-arg max_model_len=N"
+                f"policy {policy.path!r} has a context of {length!r} tokens: give `engine_options` max_model_len=N"
             )
         self.max_context = length
 

@@ -62,7 +62,7 @@ class ServerSettings(EngineSettings):
 
     def __post_init__(self) -> None:
         if not self.base_urls:
-            raise LearnableError("--engine server needs an address: give --base-url http://HOST:PORT/v1")
+            raise LearnableError("`engine` server needs an address: give `base_urls` http://HOST:PORT/v1")
         check_settings(self)
 
     def start(self, policy: Policy) -> Engine:

@@ -148,7 +148,7 @@ def _check_spec(prompt: Prompt) -> None:
     if "rate" not in prompt.spec:
         raise LearnableError(
             f"{prompt.source}: the simulated engine has no pass rate for {prompt.text[:40]!r}: "
-            'use --family simulated, or give each row a spec with one, as in {"rate": 0.3}'
+            'use `families` simulated, or give each row a spec with one, as in {"rate": 0.3}'
         )
     if found := find_fault(prompt.spec):
         key, fix = found

@@ -39,7 +39,7 @@ CPU_OPTIONS: dict[str, object] = {"dtype": "float32", "enforce_eager": True, "en
 FINISH_REASONS: dict[str, FinishReason] = {"stop": "stop", "length": "length"}
 # vLLM's options that are set in another way here, or not at all.
 OPTIONS_ELSEWHERE = {
-    "model": "name the policy with --policy",
+    "model": "name the policy with `policy`",
     "chat_template": "prompts are written with the template of the policy's own tokenizer: put it there",
 }
 LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # that vLLM's `max_lora_rank` may be
@@ -231,13 +231,13 @@ def check_options(options: Mapping[str, object], classes: Sequence[str] = ("Engi
     known = types.keys() - set(OPTIONS_ELSEWHERE)
     for name, value in options.items():
         if name in OPTIONS_ELSEWHERE:
-            raise LearnableError(f"--engine-arg {name} has no use here: {OPTIONS_ELSEWHERE[name]}")
+            raise LearnableError(f"`engine_options` {name} has no use here: {OPTIONS_ELSEWHERE[name]}")
         if types and name not in known:
-            raise UnknownNameError("--engine-arg", name, known)
+            raise UnknownNameError("`engine_options`", name, known)
         kinds = set(types.get(name, "str").split(" | ")) - {"None"}
         if isinstance(value, str) and kinds <= {"int", "float"}:
             wanted = "a whole number" if kinds == {"int"} else "a number"
-            raise LearnableError(f"--engine-arg {name}={value}: it takes {wanted}")
+            raise LearnableError(f"`engine_options` {name}={value}: it takes {wanted}")
 
 
 @cache
@@ -265,12 +265,12 @@ def explain_load_error(error: Exception, options: Mapping[str, object]) -> str:
     for fault in _find_faults(error):
         name = str(fault["loc"][0]) if fault["loc"] else ""
         if name in options:
-            refused.setdefault(f"--engine-arg {name}={options[name]}", fault["msg"])
+            refused.setdefault(f"`engine_options` {name}={options[name]}", fault["msg"])
     if refused:
         return _join_lines("; ".join(f"{option}: {why}" for option, why in refused.items()))
     faults = [fault["msg"].removeprefix("Value error, ") for fault in _find_faults(error)]
     why = "; ".join(faults) or f"{type(error).__name__}: {error}"
-    named = [f"--engine-arg {name}={value}: " for name, value in options.items() if name in why]
+    named = [f"`engine_options` {name}={value}: " for name, value in options.items() if name in why]
     return _join_lines(f"{', '.join(named)}{why}")
 
 

@@ -12,7 +12,6 @@ from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import JsonObject
 from learnable.train.settings import TrainSettings
 
-FLAGS = {"engine_options": "--engine-arg", "trl": "--trl"}
 # Texts and tables that choose among what TRL and vLLM have. Any other may name a class, a file or a host.
 PLAIN_TEXTS = frozenset(
     """
@@ -59,22 +58,22 @@ def check_file_settings(values: JsonObject, where: str, typed: JsonObject | None
 
     `typed` are the settings of the command line: what stands there too is theirs.
     """
-    for key, flag in FLAGS.items():
+    for key in ("engine_options", "trl"):
         given, theirs = values.get(key) or {}, (typed or {}).get(key) or {}
         for name, value in given.items() if isinstance(given, Mapping) else ():
             if not _is_plain(name, value) and theirs.get(name) != value:
                 raise LearnableError(
                     f"{where}: {key}.{name} = {value!r} may choose code that runs, a file or a host, and a file is "
-                    f"data: leave it out, and where you want it type it, as learnable train {flag} {name}=..."
+                    f"data: leave it out, and where you want it type it, as `{key}` {name}=..."
                 )
     tracker, place = values.get("report_to") or "none", str(values.get("curated") or "")
     if tracker not in LOCAL_TRACKERS and (typed or {}).get("report_to") != tracker:
         raise LearnableError(
             f"{where}: report_to = {tracker!r} sends figures away: leave it out, and where you want it type it, as "
-            f"learnable train --report-to {tracker}"
+            f"`report_to` {tracker}"
         )
     if ("://" in place or "::" in place) and (typed or {}).get("curated") != place:
-        raise LearnableError(f"{where}: curated = {place!r} is no folder here: type it, as --curated {place}")
+        raise LearnableError(f"{where}: curated = {place!r} is no folder here: type it, as `curated` {place}")
 
 
 def _is_plain(name: str, value: Any) -> bool:

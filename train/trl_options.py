@@ -11,25 +11,25 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import JsonObject
 
-# What has a flag of ours, which other parts of a run read too.
-OUR_FLAGS = {
-    "num_generations": "--num-generations",
-    "max_completion_length": "--max-completion-length",
-    "temperature": "--temperature",
-    "learning_rate": "--learning-rate",
-    "beta": "--beta",
-    "loss_type": "--loss-type",
-    "scale_rewards": "--scale-rewards",
-    "max_steps": "--steps",
-    "num_train_epochs": "--steps",
-    "output_dir": "--output",
-    "seed": "--seed",
-    "report_to": "--report-to",
-    "save_steps": "--save-steps",
-    "per_device_train_batch_size": "--batch-size and --micro-batch-size",
-    "gradient_accumulation_steps": "--batch-size and --micro-batch-size",
-    "use_vllm": "--use-vllm",
-    "resume_from_checkpoint": "--resume",
+# What is a setting of ours, which other parts of a run read too.
+OUR_SETTINGS = {
+    "num_generations": "`num_generations`",
+    "max_completion_length": "`max_completion_length`",
+    "temperature": "`temperature`",
+    "learning_rate": "`learning_rate`",
+    "beta": "`beta`",
+    "loss_type": "`loss_type`",
+    "scale_rewards": "`scale_rewards`",
+    "max_steps": "`steps`",
+    "num_train_epochs": "`steps`",
+    "output_dir": "`output`",
+    "seed": "`seed`",
+    "report_to": "`report_to`",
+    "save_steps": "`save_steps`",
+    "per_device_train_batch_size": "`batch_size` and `micro_batch_size`",
+    "gradient_accumulation_steps": "`batch_size` and `micro_batch_size`",
+    "use_vllm": "`use_vllm`",
+    "resume_from_checkpoint": "`resume`",
 }
 
 
@@ -45,9 +45,9 @@ def read_trl_options(pairs: Sequence[str]) -> JsonObject:
     for pair in pairs:
         key, sign, text = pair.partition("=")
         if not sign or not key:
-            raise LearnableError(f"--trl {pair!r} is not key=value: give for example --trl epsilon_high=0.28")
+            raise LearnableError(f"`trl` {pair!r} is not key=value: give for example `trl` epsilon_high=0.28")
         if key in found:
-            raise LearnableError(f"--trl {key} is given twice: give it once")
+            raise LearnableError(f"`trl` {key} is given twice: give it once")
         try:
             found[key] = json.loads(text)
         except ValueError:
@@ -56,7 +56,7 @@ def read_trl_options(pairs: Sequence[str]) -> JsonObject:
 
 
 def check_trl_options(given: Mapping[str, object], method: str) -> None:
-    """Raise `LearnableError` for an option that the installed TRL does not have, or that has a flag of ours.
+    """Raise `LearnableError` for an option that the installed TRL does not have, or that is a setting of ours.
 
     Loads TRL where there is anything to check.
     """
@@ -68,13 +68,13 @@ def check_trl_options(given: Mapping[str, object], method: str) -> None:
     known = {field.name for field in fields(config)}
     hints = get_type_hints(config)
     for key, value in given.items():
-        if key in OUR_FLAGS and (method == "grpo" or key != "loss_type"):  # the flag has GRPO's losses
-            raise LearnableError(f"--trl {key}={value}: give {OUR_FLAGS[key]} for it")
+        if key in OUR_SETTINGS and (method == "grpo" or key != "loss_type"):  # ours has GRPO's losses
+            raise LearnableError(f"`trl` {key}={value}: give {OUR_SETTINGS[key]} for it")
         if key not in known:
             raise UnknownNameError(f"setting of {config.__name__} (TRL {trl.__version__})", key, sorted(known))
         if not fits_type(value, hints[key]):
             raise LearnableError(
-                f"--trl {key}={value!r} cannot work: {config.__name__} wants {describe_type(hints[key])}"
+                f"`trl` {key}={value!r} cannot work: {config.__name__} wants {describe_type(hints[key])}"
             )
 
 

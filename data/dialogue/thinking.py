@@ -37,7 +37,7 @@ def find_tags(given: str, template: str | None) -> ThinkTags | None:
         return USUAL_TAGS if template and (USUAL_TAGS.open in template or USUAL_TAGS.close in template) else None
     words = given.split()
     if len(words) != 2 or words[0] == words[1]:
-        raise LearnableError(f"--think-tags {given!r} are not two words: give them as '<think> </think>', none or auto")
+        raise LearnableError(f"`think_tags` {given!r} are not two words: give them as '<think> </think>', none or auto")
     return ThinkTags(*words)
 
 

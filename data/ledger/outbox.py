@@ -43,7 +43,7 @@ class Outbox:
             self.release()
             raise LearnableError(
                 f"store {str(self.root)!r} has no room for a chunk of rollouts ({error.strerror}): free "
-                f"{RESERVED_BYTES >> 20} MiB there, or choose another --store"
+                f"{RESERVED_BYTES >> 20} MiB there, or choose another `store`"
             ) from error
 
     def release(self) -> bool:

@@ -61,7 +61,9 @@ def select_prompts(candidates: Iterable[Prompt], limit: int | None, seed: int, *
     """
     drawn = take_prompts(candidates, limit) if in_order else draw_prompts(candidates, limit, seed)
     if not drawn.prompts:
-        raise LearnableError("no prompts to look at: check --prompts, --form, --family, --limit and --knob difficulty")
+        raise LearnableError(
+            "no prompts to look at: check `location`, `forms`, `families`, `limit` and `knobs` difficulty"
+        )
     _refuse_mixture(drawn.prompts)
     return PromptSet(drawn.prompts, drawn.duplicates)
 

@@ -23,7 +23,7 @@ def check_store(root: UPath) -> None:
         number = _read_number(root)  # a run may have written both meanwhile, the number first
     elif number is None:
         return
-    check_number(number, f"store {str(root)!r}", "give another --store")
+    check_number(number, f"store {str(root)!r}", "give another `store`")
 
 
 def mark_store(root: UPath) -> None:

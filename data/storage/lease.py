@@ -190,7 +190,7 @@ class Lease:
         return json.dumps({"owner": asdict(self._owner), "beat": self._beat, "token": self._token}).encode()
 
     def _cannot_lock(self, reason: str) -> LearnableError:
-        return LearnableError(f"store {self.store!r} cannot be locked ({reason}): give another --store")
+        return LearnableError(f"store {self.store!r} cannot be locked ({reason}): give another `store`")
 
 
 class _Watch:

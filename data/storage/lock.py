@@ -55,7 +55,7 @@ def hold_output(folder: Path, kind: str) -> Iterator[None]:
     Nobody waits for it: whoever comes second typed the same command twice. Raises `LearnableError` that names the
     folder and the other process, and for a folder that cannot be locked.
     """
-    with _hold_folder(folder, Waiting(str(folder), 0, _note, kind, "--output")):
+    with _hold_folder(folder, Waiting(str(folder), 0, _note, kind, "output")):
         yield
 
 
@@ -77,7 +77,7 @@ def _hold_folder(folder: Path, waiting: Waiting) -> Iterator[StoreLock]:
     except OSError as error:
         raise LearnableError(
             f"{waiting.kind} {waiting.store!r} cannot be locked ({error.strerror or error}): choose another "
-            f"{waiting.flag}"
+            f"`{waiting.setting}`"
         ) from error
     try:
         _write_owner(folder)

@@ -76,7 +76,7 @@ class Waiting:
     """One caller's patience with a store in use: it says once that it waits, and gives up when its time is over.
 
     `seconds` None waits for ever, 0 not at all. Time is the monotonic clock's. What is locked may be something else
-    than a store: `kind` is its word in messages, and `flag` the one that names another.
+    than a store: `kind` is its word in messages, and `setting` the one that names another.
     """
 
     def __init__(
@@ -85,9 +85,9 @@ class Waiting:
         seconds: float | None,
         on_wait: Callable[[str], None],
         kind: str = "store",
-        flag: str = "--store",
+        setting: str = "store",
     ) -> None:
-        self.store, self.kind, self.flag = store, kind, flag
+        self.store, self.kind, self.setting = store, kind, setting
         self._end = None if seconds is None else time.monotonic() + seconds
         self._on_wait: Callable[[str], None] | None = on_wait
 
@@ -96,7 +96,7 @@ class Waiting:
         left = seconds if self._end is None else self._end - time.monotonic()
         in_use = f"{self.kind} {self.store!r} is in use by {owner.describe() if owner else 'another process'}"
         if left <= 0:
-            raise LearnableError(f"{in_use}: wait for it, or give another {self.flag}")
+            raise LearnableError(f"{in_use}: wait for it, or give another `{self.setting}`")
         if self._on_wait:
             self._on_wait(f"{in_use}: waiting for it")
             self._on_wait = None

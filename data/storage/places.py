@@ -24,7 +24,7 @@ def find_place(url: PathOrUrl) -> UPath:
     Raises `LearnableError` for no name, and for a protocol that is unknown or whose driver is not installed.
     """
     if not str(url).strip():
-        raise LearnableError("the store has no name: give --store a folder or a URL like s3://bucket/store")
+        raise LearnableError("the store has no name: give `store` a folder or a URL like s3://bucket/store")
     try:
         place = UPath(url)
         return place if local_path(place) else UPath(url, use_listings_cache=False)  # other processes write there too
@@ -41,17 +41,17 @@ def local_path(place: UPath) -> Path | None:
     return Path(place.path) if place.protocol in ("", "file", "local") else None
 
 
-def make_folder(folder: Path, name: str, flag: str) -> None:
-    """Make a folder that can be written. `name` is what errors call it, `flag` what another one is given with.
+def make_folder(folder: Path, name: str, setting: str) -> None:
+    """Make a folder that can be written. `name` is what errors call it, `setting` what names another one.
 
     Raises `LearnableError` where it cannot be made or written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise LearnableError(f"{name} cannot be made ({error.strerror}): choose another {flag}") from error
+        raise LearnableError(f"{name} cannot be made ({error.strerror}): choose another `{setting}`") from error
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise LearnableError(f"{name} cannot be written: choose another {flag}")
+        raise LearnableError(f"{name} cannot be written: choose another `{setting}`")
 
 
 def put(place: UPath, data: bytes) -> None:

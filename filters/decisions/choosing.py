@@ -180,7 +180,7 @@ def _explain_impossible(preset: Preset, share: float, families: int, limit: int)
     smallest = ceil(1000 / parts) / 1000
     names = "families" if preset.quota_by == "family" else "forms"
     return (
-        f"--quota {share:g} leaves an empty set: with {names} to choose from: {families}, and prompts to take: {limit} "
+        f"`quota` {share:g} leaves an empty set: with {names} to choose from: {families}, and prompts to take: {limit} "
         f"at most, one {preset.quota_by} has 1/{parts} of them or more; give {smallest:g} or more, or no quota"
     )
 

@@ -17,7 +17,7 @@ from learnable.data.settings import Setting, list_settings
 RankBy = Literal["learnability", "p_keep"]
 TopOf = Literal["kept", "scored"]
 QuotaBy = Literal["family", "form"]
-COMMAND_LINE = "the command line"
+SETTINGS = "the settings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Preset:
 
         Raises `LearnableError` in terms of the flag, and `UnknownNameError` for a flag that no preset has.
         """
-        return _changed(self, {key: value for key, value in flags.items() if value is not None}, COMMAND_LINE)
+        return _changed(self, {key: value for key, value in flags.items() if value is not None}, SETTINGS)
 
 
 def find_preset(name_or_path: str) -> Preset:
@@ -116,11 +116,11 @@ def _check(values: Mapping[str, Any], where: str) -> None:
 
 
 def _spell(where: str, key: str, value: Any) -> str:
-    """Write a key and its value in the words of the file or of the flag that they came from."""
-    if where != COMMAND_LINE:
+    """Write a key and its value in the words of the file or of the setting that they came from."""
+    if where != SETTINGS:
         return f"{where}: {key} = {value!r}"
     words = value if isinstance(value, list | tuple) else [value]
-    return " ".join([f"--{key.replace('_', '-')}", *map(str, words)])
+    return " ".join(["`signal`" if key == "by" else f"`{key}`", *map(str, words)])
 
 
 def _is_interval(value: Any) -> bool:

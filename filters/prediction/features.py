@@ -122,7 +122,7 @@ def check_columns(prompts: Sequence[Prompt], columns: Sequence[str]) -> None:
         if name not in names and name not in OWN_COLUMNS:
             near = nearest_names(name, names)
             has = f"did you mean {' or '.join(near)}?" if near else f"they have {', '.join(names) or 'none'}"
-            raise LearnableError(f"--predict-from {name}: no row of the prompts has this column beside its own; {has}")
+            raise LearnableError(f"`predict_from` {name}: no row of the prompts has this column beside its own; {has}")
 
 
 def _sort_columns(sampled: Sequence[Prompt], columns: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:

@@ -59,7 +59,7 @@ class SamplingBudget:
             raise LearnableError(f"blocks {self.blocks} lead nowhere: give sizes of 1 or more")
         if self.sampling == "fixed" and (self.want is not None or self.precision is not None):
             raise LearnableError(
-                "--want and --precision need decisions as rollouts come in: leave out --sampling fixed"
+                "`want` and `precision` need decisions as rollouts come in: leave out `sampling` fixed"
             )
 
     def to_json(self) -> JsonObject:

@@ -61,13 +61,13 @@ def check_chat(chat: Chat, prompts: Sequence[Prompt], sampling: Sampling) -> Non
     """
     if any(isinstance(prompt.prompt, str) for prompt in prompts):
         if chat.why == UNSEEN:
-            progress().note(f"{UNSEEN}: give --chat on where it is an instruct model")
-        for flag, given in (("--system-prompt", chat.system_prompt), ("--template-arg", sampling.template_args)):
+            progress().note(f"{UNSEEN}: give `mode` on where it is an instruct model")
+        for name, given in (("system_prompt", chat.system_prompt), ("template_args", sampling.template_args)):
             if given:
                 why = f", and {chat.why}" if chat.why else ""
-                raise LearnableError(f"{flag} is for chats{why}: give --chat on, or leave it out")
+                raise LearnableError(f"`{name}` is for chats{why}: give `mode` on, or leave it out")
     elif chat.is_on and chat.why and any(prompt.named_problem for prompt in prompts):
-        progress().note(f"{chat.why} (--chat off sends them as they are)")
+        progress().note(f"{chat.why} (`mode` off sends them as they are)")
 
 
 def render_first(settings: CurateSettings, policy: Policy, prompts: Sequence[Prompt]) -> str:

@@ -57,7 +57,7 @@ def plan_curation(settings: CurateSettings, gpu_hour_price: float | None = None)
     `gpu_hour_price` is in any currency. Raises `LearnableError` for a price of nothing.
     """
     if gpu_hour_price is not None and gpu_hour_price <= 0:
-        raise LearnableError(f"--gpu-hour-price {gpu_hour_price:g} is no price: give more than 0, in any currency")
+        raise LearnableError(f"`gpu_hour_price` {gpu_hour_price:g} is no price: give more than 0, in any currency")
     with locked_store(settings) as store:
         run = start_run(settings, policy_for(settings), store)
         prompts = read_prompts(settings)

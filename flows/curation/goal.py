@@ -62,7 +62,7 @@ def judge_goal(settings: CurateSettings, looked_at: int, kept: int, *, gave_up: 
         why = f"{seen}, and fewer than 1 in {1 / MIN_YIELD:.0f} is kept: "
         why += "this policy can hardly learn from these prompts"
     elif settings.prompts.limit:
-        why = f"{seen}, all that --limit {settings.prompts.limit} allows"
+        why = f"{seen}, all that `limit` {settings.prompts.limit} allows"
     else:
         why = f"{seen}, then the source ran dry"
     return Goal(want, kept, why)

@@ -62,7 +62,7 @@ def preview_prompts(settings: CurateSettings, count: int) -> Preview:
     Raises `LearnableError` for what a run would refuse, and for a `count` that shows nothing.
     """
     if count < 1:
-        raise LearnableError(f"--show {count} shows nothing: give 1 or more")
+        raise LearnableError(f"`show` {count} shows nothing: give 1 or more")
     prompts = read_prompts(settings).prompts
     with watched_by(Silence()):  # the drawing said it
         layout = _layout(settings.prompts)

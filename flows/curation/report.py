@@ -205,8 +205,8 @@ def _warn_of_counts(report: CurationReport) -> Iterator[str]:
         yield f"{totals.errors} rollouts have no honest score and were left out, not counted as zero"
     if totals.truncated > MANY_TRUNCATED * max(totals.rollouts, 1):
         yield (
-            f"{totals.truncated} of {totals.rollouts} completions ran out of tokens: raise --max-tokens, "
-            "or leave them out with --truncated exclude"
+            f"{totals.truncated} of {totals.rollouts} completions ran out of tokens: raise `max_tokens`, "
+            "or leave them out with `truncated` exclude"
         )
     unread = [f"{row.form} {row.extraction_failed_share:.0%}" for row in report.forms if is_unread(row)]
     if unread:

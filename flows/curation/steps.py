@@ -122,7 +122,7 @@ def _read_ahead(prompts: Iterable[Prompt], location: str) -> Iterator[Prompt]:
     for number, prompt in enumerate(prompts):
         if number == READ_AHEAD:
             progress().warn(
-                f"--limit draws from the first {READ_AHEAD:,} rows of {location}, which has more: where their order "
+                f"`limit` draws from the first {READ_AHEAD:,} rows of {location}, which has more: where their order "
                 "means something, fetch it whole and give the files"
             )
             return
@@ -138,7 +138,7 @@ def hold_out(pool: PromptSet, settings: CurateSettings) -> PromptSet:
         why = "there is one prompt" if len(clusters) == 1 else f"the {len(clusters):,} prompts are one problem"
         progress().warn(
             f"nothing is held out, for {why}, and a problem is not split: look at more, name what tells problems apart "
-            "with --split-by, or give --test-share 0"
+            "with `split_by`, or give `test_share` 0"
         )
     return split
 

@@ -128,8 +128,8 @@ def _advise(settings: DialSettings, look: Look, outcome: SearchEnd) -> str:
     if outcome == "reached":
         return ""
     if outcome in ("budget", "dry"):
-        more = "a larger --budget" if outcome == "budget" else "other knobs, with which there are more prompts"
-        return f"give {more}, or a wider --tolerance; the same rollouts count again"
+        more = "a larger `budget`" if outcome == "budget" else "other knobs, with which there are more prompts"
+        return f"give {more}, or a wider `tolerance`; the same rollouts count again"
     target, turned = settings.aim.target, " or ".join(settings.grid.turned)
     if (look.mean > target).all() or (look.mean < target).all():
         side = "easier" if look.mean[look.nearest] > target else "harder"

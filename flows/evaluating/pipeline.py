@@ -58,9 +58,9 @@ def make_run_settings(settings: EvalSettings, curated: CuratedSet) -> CurateSett
     is_simulated = manifest.engine == SIMULATED_VERIFIER
     if (settings.engine.name == SIMULATED_VERIFIER) != is_simulated:
         raise LearnableError(
-            f"curated set {str(curated.path)!r} was made by engine {manifest.engine or 'unknown'!r}, and --engine "
+            f"curated set {str(curated.path)!r} was made by engine {manifest.engine or 'unknown'!r}, and `engine` "
             f"{settings.engine.name} cannot answer its prompts: {'add' if is_simulated else 'leave out'} "
-            "--engine simulated"
+            "`engine` simulated"
         )
     named = settings.policy or ((manifest.policy.name or None) if settings.engine.loads_policies else None)
     return fix_budget(
@@ -84,8 +84,8 @@ def _read_prompts(settings: EvalSettings, curated: CuratedSet) -> HeldOutPrompts
     held_out = read_held_out(curated, settings.held_out, settings.families, settings.limit)
     if not held_out.prompts:
         raise LearnableError(
-            f"curated set {str(curated.path)!r} holds out no prompts: curate more, or raise --test-share"
-            + (", or give --held-out pool" if settings.held_out == "kept" else "")
+            f"curated set {str(curated.path)!r} holds out no prompts: curate more, or raise `test_share`"
+            + (", or give `held_out` pool" if settings.held_out == "kept" else "")
         )
     return held_out
 
@@ -98,8 +98,8 @@ def _find_other(settings: EvalSettings, mine: CurateSettings) -> CurateSettings 
         return Measured(read_eval_report(Path(settings.against), mine.sampling), 0)
     if not settings.engine.loads_policies:
         raise LearnableError(
-            f"--engine {settings.engine.name} has one policy, so --against {settings.against} cannot be asked: "
-            "evaluate that one first with --output FILE.json, and give that file to --against"
+            f"`engine` {settings.engine.name} has one policy, so `against` {settings.against} cannot be asked: "
+            "evaluate that one first with `output` FILE.json, and give that file to `against`"
         )
     other = replace(mine, policy=settings.against)
     policy_for(other)
@@ -116,7 +116,7 @@ def _stores(settings: EvalSettings, curated: CuratedSet, mine: CurateSettings) -
 def _find_store(curated: CuratedSet) -> str:
     store = find_set_store(curated.path)
     if store is None:
-        raise LearnableError(f"curated set {str(curated.path)!r} lies in no store: give --store")
+        raise LearnableError(f"curated set {str(curated.path)!r} lies in no store: give `store`")
     return store
 
 
@@ -146,7 +146,7 @@ def _compare(settings: EvalSettings, mine: Evaluation, theirs: Evaluation) -> Ot
     pairs = pair_prompts(theirs, mine)
     if not pairs:
         raise LearnableError(
-            f"--against {settings.against} has no prompt in common with this evaluation: nothing to pair"
+            f"`against` {settings.against} has no prompt in common with this evaluation: nothing to pair"
         )
     ks, confidence, seed = settings.ks, settings.confidence, settings.seed
     changes = summarise_changes(pairs, ks=ks, confidence=confidence, seed=seed)

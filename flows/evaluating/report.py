@@ -61,7 +61,7 @@ class EvalReport:
         try:
             write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
         except OSError as error:
-            raise LearnableError(f"--output {str(path)!r} cannot be written: {error.strerror or error}") from error
+            raise LearnableError(f"`output` {str(path)!r} cannot be written: {error.strerror or error}") from error
 
 
 def read_eval_report(path: Path, sampling: Sampling) -> Evaluation:
@@ -76,12 +76,12 @@ def read_eval_report(path: Path, sampling: Sampling) -> Evaluation:
         theirs = Sampling.from_json(values["sampling"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise LearnableError(
-            f"--against {str(path)!r} is not what learnable eval --output wrote ({error}): give such a file, or a "
+            f"`against` {str(path)!r} is not what learnable eval --output wrote ({error}): give such a file, or a "
             "policy"
         ) from error
     if theirs != sampling:
         raise LearnableError(
-            f"--against {str(path)!r} was sampled otherwise ({theirs.to_json()}, here {sampling.to_json()}): the two "
+            f"`against` {str(path)!r} was sampled otherwise ({theirs.to_json()}, here {sampling.to_json()}): the two "
             "cannot be compared"
         )
     return found

@@ -46,7 +46,7 @@ def plan_job(curate: CurateSettings, train: TrainSettings) -> JobPlan:
     `LearnableError` for a method that does not train on completions of its own.
     """
     if train.method != "grpo":
-        raise LearnableError(f"--method {train.method} needs a curated set: give --curated, and no --pool")
+        raise LearnableError(f"`method` {train.method} needs a curated set: give `curated`, and no `location`")
     groups = train.steps * train.prompts_per_step
     want = curate.budget.want or max(-(-groups // VISITS), train.prompts_per_step, FEWEST_PROMPTS)
     pilot = PILOT * PILOT_ROLLOUTS
@@ -56,7 +56,7 @@ def plan_job(curate: CurateSettings, train: TrainSettings) -> JobPlan:
         advice = (
             f"finding {want:,} prompts one by one cannot pay: it takes about {finding:,} completions, and the run "
             f"itself {training:,}. Where a pilot of {pilot:,} foretells which prompts have spread, that is all that is "
-            "paid for. Plain GRPO on the pool may do as well where it does not; more --steps make looking pay"
+            "paid for. Plain GRPO on the pool may do as well where it does not; more `steps` make looking pay"
         )
     return JobPlan(want, pilot, finding, training, advice, curate.sampling.max_tokens)
 

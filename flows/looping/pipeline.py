@@ -121,7 +121,7 @@ def _begin_loop(folder: Path, settings: LoopSettings) -> LoopReport:
     if find_policy(policy).adapter:
         raise LearnableError(
             f"policy {policy!r} is a LoRA adapter, and a round leaves it merged into its base: give the merged model, "
-            "and --lora-rank to train adapters in every round"
+            "and `lora_rank` to train adapters in every round"
         )
     prepare_once(_make_train_settings(settings, folder, first))
     settings.make_eval_settings(first.curated, policy)
@@ -131,7 +131,7 @@ def _begin_loop(folder: Path, settings: LoopSettings) -> LoopReport:
     if len(problems) < MIN_PROMPTS:
         raise LearnableError(
             f"curated set {first.curated!r} holds out {len(problems)} problems that are measured, and a gain is told "
-            f"from its noise by {MIN_PROMPTS} or more: curate more prompts, raise --test-share, or give --held-out pool"
+            f"from its noise by {MIN_PROMPTS} or more: curate more prompts, raise `test_share`, or give `held_out` pool"
         )
     if settings.rounds > 1:
         with watched_by(Silence()):  # the refresh will say it

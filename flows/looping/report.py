@@ -86,7 +86,7 @@ class LoopReport:
             return ""
         return (
             f"stopped before round {last.number}: the refresh keeps {last.kept} prompts to train on, and a step takes "
-            f"{needed}: curate more prompts for the trained policy with find-learnable, or widen --band"
+            f"{needed}: curate more prompts for the trained policy with find-learnable, or widen `band`"
         )
 
     @property
@@ -128,13 +128,13 @@ def read_loop(folder: Path, settings: LoopSettings) -> LoopReport:
         start = _with_figures(values)["start"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise LearnableError(
-            f"{str(file)!r} is not what a loop wrote ({error}): give another --output to start anew"
+            f"{str(file)!r} is not what a loop wrote ({error}): give another `output` to start anew"
         ) from error
     for name in sorted(before.keys() | now.keys()):
         if before.get(name) != now.get(name):
             raise LearnableError(
-                f"--{name.replace('_', '-')} {now.get(name)} is not what the loop in {str(folder)!r} was started with "
-                f"({before.get(name)}): give that, or start a new one in another --output"
+                f"`{name}` {now.get(name)} is not what the loop in {str(folder)!r} was started with "
+                f"({before.get(name)}): give that, or start a new one in another `output`"
             )
     return LoopReport(str(folder), settings, rounds, start)
 

@@ -70,7 +70,7 @@ def is_done(run: Run, pool: CuratedPool) -> bool:
         return True
     raise LearnableError(
         f"nothing to refresh: curated set {str(pool.curated.path)!r} was made for {run.policy.policy_id}, "
-        "the policy of --policy; name the policy that came of training"
+        "the policy of `policy`; name the policy that came of training"
     )
 
 

@@ -118,5 +118,5 @@ def read_settings(kind: type[T], values: JsonObject) -> T:
 def _store_of(curated: CuratedSet) -> str:
     folder = curated.path.parent.parent
     if folder.name != "curated":
-        raise LearnableError(f"curated set {str(curated.path)!r} lies in no store: give --store")
+        raise LearnableError(f"curated set {str(curated.path)!r} lies in no store: give `store`")
     return str(folder.parent)

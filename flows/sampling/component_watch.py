@@ -15,7 +15,7 @@ from learnable.verifiers.reward_parts import find_parts, is_only_format, say_wis
 
 SHOWN = 60  # characters of a completion
 READABLE = "format"  # of scores without a shape: whether an answer was there, which is no part of the reward
-REFUSED = "the reward looks at the form of a completion in no other way, so training needs --allow-silent-reward"
+REFUSED = "the reward looks at the form of a completion in no other way, so training needs `allow_silent_reward`"
 ReadText = Callable[[Prompt, str], str]  # of a prompt's stored rollout, by its id
 
 

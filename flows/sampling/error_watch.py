@@ -120,7 +120,7 @@ class _Trial:
             raise FailingVerifierError(
                 f"verifier {verifier!r} hangs: no score for {errors} completions one after the other "
                 f"({_most_common(self.reasons)}). The run stops here. Mend the verifier, or give it more time with "
-                f"--verifier-timeout SECONDS; {GO_ON}"
+                f"`verifier_timeout` SECONDS; {GO_ON}"
             )
         if not self.has_scored and errors >= FIRST_ERRORS:
             raise FailingVerifierError(

@@ -56,7 +56,7 @@ class OwnServer:
             if status is not None or time.monotonic() > end:
                 why = f"did not answer in {START_SECONDS:g} s" if status is None else f"ended with status {status}"
                 raise LearnableError(
-                    f"the Prefect server {why}: {self._last_words()}; run without it with --no-prefect"
+                    f"the Prefect server {why}: {self._last_words()}; run without it with `use_prefect=False`"
                 )
             time.sleep(POLL_SECONDS)
 

@@ -35,9 +35,9 @@ class Timetable:
 
     def __post_init__(self) -> None:
         if (self.cron is None) == (self.every is None):
-            raise LearnableError("--cron and --every are two ways to say when: give one of them")
+            raise LearnableError("`cron` and `every` are two ways to say when: give one of them")
         if self.every is not None and self.every < 1:
-            raise LearnableError(f"--every {self.every:g} is too often: give seconds, 1 or more")
+            raise LearnableError(f"`every` {self.every:g} is too often: give seconds, 1 or more")
         if self.cron is not None:
             self._check_cron(self.cron)
 
@@ -51,7 +51,7 @@ class Timetable:
             CronSchedule(cron=cron)
         except ValueError as error:
             raise LearnableError(
-                f"--cron {cron!r} is no cron expression: give minute, hour, day, month and weekday, such as '0 3 * * *'"
+                f"`cron` {cron!r} is no cron expression: give minute, hour, day, month and weekday, such as '0 3 * * *'"
             ) from error
 
 

@@ -53,7 +53,7 @@ class ChatSettings:
     def __post_init__(self) -> None:
         check_settings(self)
         if self.mode == "off" and self.system_prompt:
-            raise LearnableError("--system-prompt is a turn of a chat: leave out --chat off")
+            raise LearnableError("`system_prompt` is a turn of a chat: leave out `mode` off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,31 +159,29 @@ class PromptSettings:
     def __post_init__(self) -> None:
         check_settings(self)
         if self.location is not None and not self.location.strip():
-            raise LearnableError("--prompts '' names nothing: give a file, a folder or a hub id, or leave it out")
+            raise LearnableError("`location` '' names nothing: give a file, a folder or a hub id, or leave it out")
         if self.location and (self.forms or self.families or self.forms_file):
-            raise LearnableError("--prompts brings its own prompts: leave out --form, --forms and --family")
+            raise LearnableError("`location` brings its own prompts: leave out `forms`, `forms_file` and `families`")
         if self.prompt_template and (self.prompt_column != "prompt" or not self.location):
             raise LearnableError(
-                "--prompt-template makes prompts of columns of --prompts: give those, and leave out --prompt-column"
+                "`prompt_template` makes prompts of columns of `location`: give those, and leave out `prompt_column`"
             )
         if self.split_by and not self.location:
-            raise LearnableError(f"--split-by {self.split_by} names a column of --prompts: give those too")
+            raise LearnableError(f"`split_by` {self.split_by} names a column of `location`: give those too")
         if self.wording and self.location:
-            raise LearnableError("--prompts brings its own words: leave out --wording")
+            raise LearnableError("`location` brings its own words: leave out `wording`")
         if self.location and is_gym(self.location):
             self._check_gym(self.location)
 
     def _check_gym(self, location: str) -> None:
         read_location(location)
-        for flag in ("prompt_template", "answer_column", "verifier", "split_by"):
-            if getattr(self, flag):
-                raise LearnableError(
-                    f"--prompts {location} brings its own answers and judge: leave out --{flag.replace('_', '-')}"
-                )
+        for name in ("prompt_template", "answer_column", "verifier", "split_by"):
+            if getattr(self, name):
+                raise LearnableError(f"`location` {location} brings its own answers and judge: leave out `{name}`")
         if self.knobs:
             name = next(iter(self.knobs))
             raise LearnableError(
-                f"--knob {name} is of the built-in families: write {location.partition('?')[0]}?{name}=..."
+                f"`knobs` {name} is of the built-in families: write {location.partition('?')[0]}?{name}=..."
             )
 
     @property
@@ -261,19 +259,19 @@ class CurateSettings:
     def __post_init__(self) -> None:
         check_settings(self)
         if self.predict_from and self.predict == "off":
-            raise LearnableError(f"--predict-from {','.join(self.predict_from)} is for --predict auto: give that")
+            raise LearnableError(f"`predict_from` {','.join(self.predict_from)} is for `predict` auto: give that")
         self._check_sampling()
         self._check_simulation()
         if not self.set_name.replace("-", "").replace("_", "").replace(".", "").isalnum() or self.set_name.startswith(
             "."
         ):
-            raise LearnableError(f"--name {self.set_name!r} is no folder name: use letters, digits, '-', '_' and '.'")
+            raise LearnableError(f"`name` {self.set_name!r} is no folder name: use letters, digits, '-', '_' and '.'")
 
     def _check_sampling(self) -> None:
         sampling = self.sampling
         self._check_bounds(sampling)
         if not all(sampling.stop):
-            raise LearnableError("--stop '' would end every completion at once: give some text")
+            raise LearnableError("`stop` '' would end every completion at once: give some text")
         find_tags(sampling.think_tags, None)
 
     def _check_bounds(self, sampling: Sampling) -> None:
@@ -284,12 +282,12 @@ class CurateSettings:
         prompts, simulates = self.prompts, self.engine.name == "simulated"
         named = {name.casefold() for name in (*prompts.families, *prompts.forms)}
         if simulates and not prompts.location and named != {"simulated"}:
-            raise LearnableError("--engine simulated answers simulated prompts alone: add --family simulated")
+            raise LearnableError("`engine` simulated answers simulated prompts alone: add `families` simulated")
         if not self.engine.asks_model and self.policy is not None:
-            raise LearnableError(f"--engine {self.engine.name} asks no model: leave out --policy {self.policy}")
+            raise LearnableError(f"`engine` {self.engine.name} asks no model: leave out `policy` {self.policy}")
         if not simulates and "simulated" in named:
             raise LearnableError(
-                f"no model can answer simulated prompts: use --engine simulated, not {self.engine.name}"
+                f"no model can answer simulated prompts: use `engine` simulated, not {self.engine.name}"
             )
 
     @property
@@ -329,4 +327,4 @@ class RefreshSettings:
     def __post_init__(self) -> None:
         check_settings(self)
         if self.policy is None and self.engine.loads_policies:
-            raise LearnableError("--policy is missing: name the policy that the set is to be refreshed for")
+            raise LearnableError("`policy` is missing: name the policy that the set is to be refreshed for")

@@ -76,8 +76,8 @@ class EvalSettings:
         for k in self.ks:
             if not 1 <= k <= self.group_size:
                 raise LearnableError(
-                    f"--k {k} is not among 1 to {self.group_size}, the completions of a prompt: give another, or a "
-                    "larger --group-size"
+                    f"`k` {k} is not among 1 to {self.group_size}, the completions of a prompt: give another, or a "
+                    "larger `group_size`"
                 )
 
     @property

@@ -41,12 +41,12 @@ class LoopSettings:
         check_settings(self)
         if self.train.named_part != "train":
             raise LearnableError(
-                f"--part {self.train.part} is not for a loop, which trains on what is kept: leave it out"
+                f"`part` {self.train.part} is not for a loop, which trains on what is kept: leave it out"
             )
         if not self.train.evaluate:
-            raise LearnableError("--no-evaluate is not for a loop, which goes by held-out reward: leave it out")
+            raise LearnableError("`evaluate=False` is not for a loop, which goes by held-out reward: leave it out")
         if self.train.resume:
-            raise LearnableError("--resume is not for a loop, which goes on when the same command is given again")
+            raise LearnableError("`resume` is not for a loop, which goes on when the same command is given again")
 
     def make_eval_settings(self, curated: str, policy: str, against: str | None = None) -> EvalSettings:
         """Return how a policy is measured on the held-out prompts of a version. Raises `LearnableError` as they do."""

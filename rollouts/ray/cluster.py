@@ -88,7 +88,7 @@ class Cluster:
         resources = self._ray.cluster_resources()
         has = ", ".join(f"{resources.get(name, 0):g} {name}" for name in footprint.bundle)
         raise LearnableError(
-            f"--replicas {replicas} does not fit: {fit} of them do, since a replica takes {needs} and the cluster has "
+            f"`replicas` {replicas} does not fit: {fit} of them do, since a replica takes {needs} and the cluster has "
             f"{has}. Ask for fewer replicas, or add nodes with `ray start --address=HEAD:PORT`"
         )
 
@@ -130,13 +130,13 @@ def _check_address(address: str) -> None:
     if "://" in address:
         raise LearnableError(
             f"Ray address {address!r}: Ray Data does not work through a Ray client. Run on a machine of the cluster "
-            "with --ray-address auto, or submit the run with `ray job submit`"
+            "with `ray_address` auto, or submit the run with `ray job submit`"
         )
     host, _, port = address.rpartition(":")
     if address == "auto":
         return
     if not host or not port.isdigit():
-        raise LearnableError(f"Ray address {address!r} is not one: give --ray-address as auto or HOST:PORT")
+        raise LearnableError(f"Ray address {address!r} is not one: give `ray_address` as auto or HOST:PORT")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=PROBE_SECONDS).close()
     except (OSError, OverflowError) as error:
@@ -147,7 +147,7 @@ def _explain(address: str, error: Exception) -> str:
     if "AuthenticationError" in f"{error} {error.__cause__}":
         reason = "it asks for a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to what `ray get-auth-token` prints"
     elif isinstance(error, OSError) and address != LOCAL:
-        reason = "nobody answers there: start it with `ray start --head`, or correct --ray-address"
+        reason = "nobody answers there: start it with `ray start --head`, or correct `ray_address`"
     else:
         reason = " ".join(str(error).split())[:400] or type(error).__name__
     return f"Ray at address {address!r} cannot be used: {reason}"

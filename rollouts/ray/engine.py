@@ -50,11 +50,11 @@ class RayEngine:
         self, policy: Policy | str | None = None, *, address: str | None = None, replicas: int = 1, **options: Any
     ) -> None:
         if replicas < 1:
-            raise LearnableError(f"--replicas {replicas} leaves nobody to answer: give 1 or more")
+            raise LearnableError(f"`replicas` {replicas} leaves nobody to answer: give 1 or more")
         self.policy = policy if isinstance(policy, Policy) else find_policy(policy)
         if self.policy.adapter:
             raise LearnableError(
-                f"policy {self.policy.name!r} is a LoRA adapter: --engine ray loads whole models; use --engine vllm or "
+                f"policy {self.policy.name!r} is a LoRA adapter: `engine` ray loads whole models; use `engine` vllm or "
                 "server, or merge it into its base"
             )
         for name, value in QUIET.items():

@@ -145,7 +145,7 @@ def explain_redirect(error: Any, key: str | None) -> str:
         return ""
     return (
         f"sends requests on to {shorten(_join(error.request.url, to), key)}, where neither prompts nor a key are sent: "
-        "give that address to --base-url if it is the one that is meant"
+        "give that address to `base_urls` if it is the one that is meant"
     )
 
 

@@ -74,7 +74,7 @@ def find_served(
     """
     urls = list(dict.fromkeys(_check_url(url) for url in base_urls))
     if not urls:
-        raise LearnableError("no server is named: give --base-url, for example http://127.0.0.1:8000/v1")
+        raise LearnableError("no server is named: give `base_urls`, for example http://127.0.0.1:8000/v1")
     served = [_choose_model(url, _list_models(url, key, timeout), policy, model, key) for url in urls]
     if len({each.model for each in served}) > 1:
         named = ", ".join(f"{each.url} serves {each.model!r}" for each in served)
@@ -92,7 +92,7 @@ def identify(served: Sequence[Served], policy: Policy | None) -> Policy:
         if _is_other_policy(each, identity):
             raise LearnableError(
                 f"server {each.url} loaded {each.root!r}, which is not the policy {identity.policy_id!r}: "
-                "give --policy the same weights, or start the server with them"
+                "give `policy` the same weights, or start the server with them"
             )
     return identity
 
@@ -109,7 +109,7 @@ def check_answered_model(served: Served, answer: object) -> None:
     if not any(_is_same_model(name, named) for name in known):
         raise LearnableError(
             f"server {served.url} was asked for {served.model!r} and answers as {shorten(repr(named), None)}, so its "
-            "completions are another policy's: ask for that one with --served-model, or start the server under the "
+            "completions are another policy's: ask for that one with `served_model`, or start the server under the "
             "name that it is asked by"
         )
 
@@ -135,7 +135,7 @@ def check_key(api_key: str | None) -> str | None:
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise LearnableError(
             "the key of the server contains a blank or a character that is not ASCII: "
-            "correct the variable that --api-key-env names (OPENAI_API_KEY by default)"
+            "correct the variable that `api_key_env` names (OPENAI_API_KEY by default)"
         )
     return key or None
 
@@ -147,10 +147,10 @@ def _check_url(url: str) -> str:
     except ValueError:
         is_good = False
     if not is_good:
-        raise LearnableError(f"--base-url {url!r} is not an address: give one like http://127.0.0.1:8000/v1")
+        raise LearnableError(f"`base_urls` {url!r} is not an address: give one like http://127.0.0.1:8000/v1")
     if "@" in parts.netloc:
         raise LearnableError(
-            f"--base-url for {parts.hostname} contains a password: leave it out, and set OPENAI_API_KEY instead"
+            f"`base_urls` for {parts.hostname} contains a password: leave it out, and set OPENAI_API_KEY instead"
         )
     return url.strip().rstrip("/")
 
@@ -184,29 +184,29 @@ def _list_models(url: str, key: str | None, timeout: float) -> list[Mapping[str,
             if isinstance(card["id"], str) and whole_characters(card["id"]) == card["id"]
         ]
     except (TimeoutError, APITimeoutError):
-        reason = f"does not answer within {timeout:g} s: wait until it is ready, or correct --base-url"
+        reason = f"does not answer within {timeout:g} s: wait until it is ready, or correct `base_urls`"
     except APIConnectionError as error:
-        reason = f"cannot be reached ({shorten(error.__cause__ or error, key)}): start it, or correct --base-url"
+        reason = f"cannot be reached ({shorten(error.__cause__ or error, key)}): start it, or correct `base_urls`"
     except APIStatusError as error:
         reason = _explain_status(error, key)
     except (ValueError, TypeError, KeyError, RecursionError):
         reason = (
-            "answers /models with something else than a list of models: correct --base-url, which often ends in /v1"
+            "answers /models with something else than a list of models: correct `base_urls`, which often ends in /v1"
         )
     raise LearnableError(f"server {url} {reason}")
 
 
 def _explain_status(error: Any, key: str | None) -> str:
     if error.status_code in (401, 403) and key is None:
-        return "needs a key: set OPENAI_API_KEY or name another variable with --api-key-env"
+        return "needs a key: set OPENAI_API_KEY or name another variable with `api_key_env`"
     if redirect := explain_redirect(error, key):
         return redirect
     message = read_message(error, key)
     if error.status_code in (401, 403):
-        return f"does not accept the key ({message}): correct the variable that --api-key-env names (OPENAI_API_KEY)"
+        return f"does not accept the key ({message}): correct the variable that `api_key_env` names (OPENAI_API_KEY)"
     if error.status_code == 429 or error.status_code >= 500:
         return f"is not ready ({message}): wait until it is"
-    return f"has no list of models ({message}): correct --base-url, which often ends in /v1"
+    return f"has no list of models ({message}): correct `base_urls`, which often ends in /v1"
 
 
 def _choose_model(
@@ -224,7 +224,7 @@ def _choose_model(
             return _read_card(url, by_name[name], cards)
     names = ", ".join(repr(name) for name in list(by_name)[:MAX_NAMED]) or "no model"
     more = f" and {len(by_name) - MAX_NAMED} more" if len(by_name) > MAX_NAMED else ""
-    fix = f"not {model!r}: correct --served-model" if model is not None else "choose one with --served-model"
+    fix = f"not {model!r}: correct `served_model`" if model is not None else "choose one with `served_model`"
     raise LearnableError(f"server {url} serves {shorten(names, key)}{more}: {fix}")
 
 
@@ -260,7 +260,7 @@ def _find_identity(served: Served) -> Policy:
             return find_policy(served.root)
     progress().warn(
         f"the weights that {served.url} serves as {served.model!r} cannot be hashed, so the ledger cannot notice when "
-        "they change: give --policy"
+        "they change: give `policy`"
     )
     return Policy(path=served.model, policy_id=f"{served.model}@{UNHASHED}-{content_id(served.model)}")
 

@@ -72,7 +72,7 @@ def test_each_engine_gets_its_own_flags(flags: str, settings: EngineSettings) ->
     ("flags", "message"),
     [
         ("--engine vlm", "unknown engine 'vlm': did you mean 'vllm'"),
-        ("--engine server", "--engine server needs an address"),
+        ("--engine server", "`engine` server needs an address"),
         ("--base-url http://a/v1", "--base-url is for --engine server, not vllm"),
         ("--ray-address auto", "--ray-address is for --engine ray, not vllm"),
         ("--replicas 0", "`replicas` 0 is out of range: give 1 or more"),

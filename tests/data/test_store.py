@@ -55,7 +55,7 @@ def test_groups_are_written_by_run(tmp_path: Path) -> None:
 
 def test_a_read_only_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write anywhere, whatever the mode
-    with pytest.raises(LearnableError, match="--store"):
+    with pytest.raises(LearnableError, match="`store`"):
         hold(tmp_path / "s")
 
 
@@ -66,13 +66,13 @@ def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
 
 
 def test_a_store_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(LearnableError, match=r"nowhere' does not exist: give --store"):
+    with pytest.raises(LearnableError, match=r"nowhere' does not exist: give `store`"):
         Store(tmp_path / "nowhere").open()
 
 
 @pytest.mark.parametrize("name", ["", " "])
 def test_a_store_without_a_name_is_refused(name: str) -> None:
-    with pytest.raises(LearnableError, match="the store has no name: give --store a folder or a URL"):
+    with pytest.raises(LearnableError, match="the store has no name: give `store` a folder or a URL"):
         Store(name)
 
 

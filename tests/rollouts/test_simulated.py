@@ -178,7 +178,7 @@ def test_a_share_of_one_always_fails() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ({"answer": 4}, "q.jsonl, line 3: .*no pass rate for '2 [+] 2 = ': use --family simulated, or give each row"),
+        ({"answer": 4}, "q.jsonl, line 3: .*no pass rate for '2 [+] 2 = ': use `families` simulated, or give each row"),
         ({"rate": 1.5}, "q.jsonl, line 3: spec key 'rate' is 1.5"),
         ({"rate": 0.5, "spread": 0.6}, "q.jsonl, line 3: spec key 'spread' is 0.6: give less than 0.5"),
     ],

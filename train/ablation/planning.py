@@ -22,8 +22,8 @@ from learnable.train.trl_options import describe_type, fits_type
 SECTIONS = ("title", "form", "seeds", "at_step", "base", "run", "grid")
 MAKES: Mapping[str, object] = {"form": str, "band": list[float], "preset": str, "best_forms": int}
 FORM = "{form}"  # what the form that a file is about stands for in its texts
-CHOSEN_HERE = {"output": "--output names one folder for all runs", "seed": "give seeds = [0, 1, 2] above [base]"}
-CHOSEN_HERE |= {"resume": "the same command goes on by itself", "verifiers": "name code yourself, with --verifier"}
+CHOSEN_HERE = {"output": "`output` names one folder for all runs", "seed": "give seeds = [0, 1, 2] above [base]"}
+CHOSEN_HERE |= {"resume": "the same command goes on by itself", "verifiers": "name code yourself, with `verifier`"}
 MEASURED = ("evaluate", "held_out", "eval_group_size", "eval_k", "eval_limit")  # alike in all runs
 LISTS = ("families", "stop", "reward_range", "reach")  # of settings
 ONLY = "base"  # the name of a variant where a file has no other
@@ -99,7 +99,7 @@ def read_ablation(name_or_path: str, curated: str = "", form: str = "") -> Ablat
     """
     text = read_text(name_or_path)
     if form and FORM not in text:
-        raise LearnableError(f"{name_or_path} is about no form: leave out --form {form}, or write {FORM} in the file")
+        raise LearnableError(f"{name_or_path} is about no form: leave out `form` {form}, or write {FORM} in the file")
     table = _parse(text, name_or_path)
     if form := form or str(table.get("form", "")):
         table = _parse(text.replace(FORM, form.strip().replace(" ", "-").lower()), name_or_path)
@@ -107,7 +107,7 @@ def read_ablation(name_or_path: str, curated: str = "", form: str = "") -> Ablat
     if curated:
         base["curated"] = curated
     if not base.get("curated"):
-        raise LearnableError(f"{name_or_path}: [base] names no curated set: give --curated, or curated = ... in [base]")
+        raise LearnableError(f"{name_or_path}: [base] names no curated set: give `curated`, or curated = ... in [base]")
     check_file_settings(base, f"{name_or_path}: [base]", {"curated": curated})
     at_step, seeds = table.get("at_step"), table.get("seeds", [0])
     if at_step is not None and not (fits_type(at_step, int) and at_step > 0):

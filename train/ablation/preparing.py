@@ -145,12 +145,12 @@ def find_state(settings: TrainSettings) -> State:
         if then.get(name) != now.get(name):
             raise LearnableError(
                 f"run {str(settings.folder)!r} was started with {name} = {then.get(name)}, and now it is "
-                f"{now.get(name)}: give that again, or another --output"
+                f"{now.get(name)}: give that again, or another `output`"
             )
     if saved.steps > settings.steps:
         raise LearnableError(
             f"run {str(settings.folder)!r} goes to step {saved.steps} already, and now to {settings.steps}: give more "
-            "steps, or another --output"
+            "steps, or another `output`"
         )
     return "finished" if _count_reported(settings.folder) == settings.steps else "started"
 

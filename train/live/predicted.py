@@ -273,7 +273,7 @@ class PredictedRates(PassRates):
         """Go on from a state. Raises `LearnableError` for that of a run that predicted nothing."""
         if SHARED not in state:
             raise LearnableError(
-                "the run that wrote this checkpoint predicted no pass rates: go on with predict='off' (--predict off)"
+                "the run that wrote this checkpoint predicted no pass rates: go on with predict='off' (`predict` off)"
             )
         self.weights = state["weights"].copy()
         self.shared = Shared(**state[SHARED])

@@ -110,7 +110,7 @@ class PassRates:
         """Go on from a state. Raises `LearnableError` for that of a run that predicted pass rates."""
         if SHARED in state:
             raise LearnableError(
-                "the run that wrote this checkpoint predicted pass rates: go on with predict='auto' (--predict auto)"
+                "the run that wrote this checkpoint predicted pass rates: go on with predict='auto' (`predict` auto)"
             )
         self.weights = state["weights"].copy()
 

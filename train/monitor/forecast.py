@@ -91,7 +91,7 @@ def explain_other_signal(curated: CuratedSet, settings: TrainSettings) -> list[s
     names = {"pass": "passes", "reward": "graded rewards"}
     return [
         f"no forecast of groups without spread: the certificates of this set are of {names[certified]}, and "
-        f"{names[trained]} are trained on; --signal {certified} trains on what was certified"
+        f"{names[trained]} are trained on; `signal` {certified} trains on what was certified"
     ]
 
 

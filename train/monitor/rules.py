@@ -119,9 +119,9 @@ def _read_tables(file: Traversable, where: str) -> dict[str, Mapping[str, Any]]:
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise LearnableError(f"--monitor {where!r} cannot be read: {error.strerror}; give a TOML file") from error
+        raise LearnableError(f"`monitor` {where!r} cannot be read: {error.strerror}; give a TOML file") from error
     except ValueError as error:
-        raise LearnableError(f"--monitor {where!r} is no TOML: {error}") from error
+        raise LearnableError(f"`monitor` {where!r} is no TOML: {error}") from error
     rules = table.pop("rules", {})
     if table or not isinstance(rules, dict):
         raise LearnableError(f"{where}: {next(iter(table), 'rules')!r} is no rule: write tables [rules.NAME]")

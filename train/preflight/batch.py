@@ -90,7 +90,7 @@ def explain_batch(settings: TrainSettings, prompts: int) -> str:
     rest = f" x {settings.num_generations} completions" if settings.method == "grpo" else ""
     named = f"{settings.named_part} prompts" if settings.method == "grpo" else settings.rows_part
     return (
-        f"--batch-size {settings.batch_size}, not the usual {settings.usual_batch}: {settings.prompts_per_step} of the "
+        f"`batch_size` {settings.batch_size}, not the usual {settings.usual_batch}: {settings.prompts_per_step} of the "
         f"set's {prompts} {named} a step{rest}"
     )
 
@@ -105,5 +105,5 @@ def explain_saving(fitted: TrainSettings, filled: TrainSettings, shares: UsableS
         f"{shares.drawn:.0%} of {whose} are expected to be usable and {shares.pool:.0%} of its pool's, so "
         f"{few} a step give {few * shares.drawn:.1f} usable groups where {many} of the pool's give "
         f"{many * shares.pool:.1f}; that saves {saved} completions a step ({saved / filled.step_size:.0%}{cost}): "
-        f"spend them on more --steps, or give --batch-size {filled.batch_size}"
+        f"spend them on more `steps`, or give `batch_size` {filled.batch_size}"
     )

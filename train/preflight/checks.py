@@ -174,11 +174,11 @@ def explain_range(settings: TrainSettings) -> list[str]:
     if settings.reward_range is None:
         return []
     low, high = settings.reward_range
-    flag, width = f"--reward-range {low:g} {high:g}", high - low
+    flag, width = f"`reward_range` {low:g} {high:g}", high - low
     if settings.scale_rewards == "none":
-        return [f"{flag} with --scale-rewards none: advantages are {width:g} times those of rewards from 0 to 1"]
+        return [f"{flag} with `scale_rewards` none: advantages are {width:g} times those of rewards from 0 to 1"]
     return [
-        f"{flag} changes no step, for TRL divides advantages by the spread of rewards; with --scale-rewards none they "
+        f"{flag} changes no step, for TRL divides advantages by the spread of rewards; with `scale_rewards` none they "
         f"would be {width:g} times those of rewards from 0 to 1"
     ]
 
@@ -203,7 +203,7 @@ def check_adapter(settings: TrainSettings, policy: Policy) -> None:
     if policy.adapter and settings.lora_rank:
         raise LearnableError(
             f"policy {policy.adapter!r} is a LoRA adapter over {policy.path!r} and is trained on as it is: leave out "
-            f"--lora-rank {settings.lora_rank}"
+            f"`lora_rank` {settings.lora_rank}"
         )
 
 

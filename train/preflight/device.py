@@ -31,11 +31,11 @@ def describe_gpus(memory: float | None, gpus: int | None) -> Device | None:
     if memory is None and gpus is None:
         return None
     if memory is None:
-        raise LearnableError(f"--gpus {gpus} says how many and not how large: give --gpu-memory too, such as 80 (GiB)")
+        raise LearnableError(f"`gpus` {gpus} says how many and not how large: give `gpu_memory` too, such as 80 (GiB)")
     if not 0 < memory < inf:
-        raise LearnableError(f"--gpu-memory {memory:g} is no memory: give the GiB of one GPU, such as 80")
+        raise LearnableError(f"`gpu_memory` {memory:g} is no memory: give the GiB of one GPU, such as 80")
     if gpus is not None and gpus < 1:
-        raise LearnableError(f"--gpus {gpus} is no number of GPUs: give 1 or more")
+        raise LearnableError(f"`gpus` {gpus} is no number of GPUs: give 1 or more")
     return Device("cuda", int(memory * (1 << 30)))
 
 

@@ -34,7 +34,7 @@ def choose_drawing(settings: TrainSettings, curated: CuratedSet) -> tuple[TrainS
         return replace(settings, part="train", sampler=settings.sampler or "static"), []
     note = (
         f"draws from {kept + rejected:,} prompts, {kept:,} kept and {rejected:,} rejected, those whose groups are "
-        "expected to disagree, by their certificates and the run's own rewards; --part train takes the kept ones "
+        "expected to disagree, by their certificates and the run's own rewards; `part` train takes the kept ones "
         "alone, each once an epoch"
     )
     return replace(settings, part="pool", sampler="live"), [note]
@@ -51,8 +51,8 @@ def explain_forgetting(settings: TrainSettings, curated: CuratedSet) -> list[str
     if not mastered:
         return []
     return [
-        f"--part train leaves out {mastered:,} prompts that the policy had mastered; trained on kept prompts alone, "
-        "policies have forgotten such. --part reviewed takes some along, as a tenth of its prompts"
+        f"`part` train leaves out {mastered:,} prompts that the policy had mastered; trained on kept prompts alone, "
+        "policies have forgotten such. `part` reviewed takes some along, as a tenth of its prompts"
     ]
 
 
@@ -91,9 +91,9 @@ def explain_course(settings: TrainSettings, course: Course) -> str:
             continue
         if count < settings.prompts_per_step:
             raise LearnableError(
-                f"--curriculum {settings.curriculum}: stage {stage.name!r} has {count} prompts of this set, and a step "
+                f"`curriculum` {settings.curriculum}: stage {stage.name!r} has {count} prompts of this set, and a step "
                 f"takes {settings.prompts_per_step}: curate prompts of that stage too (find-learnable --curriculum "
-                "FILE --stage NAME has its knobs), give a smaller --batch-size, or leave the stage out"
+                "FILE --stage NAME has its knobs), give a smaller `batch_size`, or leave the stage out"
             )
         begins = f" from step {stage.from_step}" if course.by == "step" else ""
         said.append(f"{stage.name}{begins} ({count:,} prompts)")
@@ -101,7 +101,7 @@ def explain_course(settings: TrainSettings, course: Course) -> str:
     note = f"curriculum {settings.curriculum}, {how}: {', '.join(said)}"
     none = int((course.stage_of < 0).sum())
     note += f"; {none:,} prompts are of no stage and are not drawn" if none else ""
-    return note + (f"; --steps {last} ends before {', '.join(late)}" if late else "")
+    return note + (f"; `steps` {last} ends before {', '.join(late)}" if late else "")
 
 
 def _count_both(settings: TrainSettings, curated: CuratedSet) -> tuple[int, int]:

@@ -348,14 +348,14 @@ def suggest_smaller(estimate: MemoryEstimate, settings: TrainSettings) -> str:
     widest = max(estimate.required, estimate.activations + estimate.logits, estimate.generating)
     if widest == estimate.required or estimate.required * estimate.processes > estimate.device.memory:
         smaller = "train a smaller policy"
-        return smaller if settings.lora_rank else f"give --lora-rank 16, or {smaller}"
+        return smaller if settings.lora_rank else f"give `lora_rank` 16, or {smaller}"
     if widest == estimate.generating:
-        return f"give a --batch-size below {settings.step_size}, or a lower --max-completion-length"
+        return f"give a `batch_size` below {settings.step_size}, or a lower `max_completion_length`"
     passes = settings.micro_batch_size or settings.step_size // settings.num_processes
     if passes > 1:
         half = next(size for size in range(passes // 2, 0, -1) if passes % size == 0)
-        return f"give --micro-batch-size {half}"
-    return "give a lower --max-completion-length"
+        return f"give `micro_batch_size` {half}"
+    return "give a lower `max_completion_length`"
 
 
 def show_size(size: float) -> str:

@@ -46,10 +46,10 @@ def begin_or_resume(settings: TrainSettings) -> TrainSettings:
 def check_output(settings: TrainSettings) -> None:
     """Make the output folder. Raises `LearnableError` when it cannot be written or contains another run."""
     folder = settings.folder
-    make_folder(folder, f"output {str(folder)!r}", "--output")
+    make_folder(folder, f"output {str(folder)!r}", "output")
     if not settings.resume and any((folder / name).exists() for name in ("metrics.jsonl", "checkpoints")):
         raise LearnableError(
-            f"output {str(folder)!r} already holds a training run: go on with --resume, or choose another --output"
+            f"output {str(folder)!r} already holds a training run: go on with `resume`, or choose another `output`"
         )
 
 
@@ -61,7 +61,7 @@ def resume_settings(settings: TrainSettings) -> TrainSettings:
     """
     file = settings.folder / "settings.json"
     if not file.is_file():
-        raise LearnableError(f"output {settings.output!r} holds no training run: leave --resume out to start one")
+        raise LearnableError(f"output {settings.output!r} holds no training run: leave `resume` out to start one")
     saved = read_settings(file)
     check_file_settings(asdict(saved), f"settings file {str(file)!r}", asdict(settings))
     saved = replace(saved, part=saved.named_part, sampler=saved.sampler or "static")  # which an old file does not say
@@ -70,8 +70,8 @@ def resume_settings(settings: TrainSettings) -> TrainSettings:
         before = getattr(saved, name)
         if name not in MAY_CHANGE and value != before and not _is_same_path(value, before):
             raise LearnableError(
-                f"--{name.replace('_', '-')} {value} is not what this run was started with ({before}): leave it out, "
-                "or start a new run in another --output"
+                f"`{name}` {value} is not what this run was started with ({before}): leave it out, "
+                "or start a new run in another `output`"
             )
     return replace(saved, **{name: value for name, value in given.items() if name in MAY_CHANGE})
 

@@ -23,22 +23,22 @@ def check_preferences(settings: TrainSettings) -> None:
     if settings.method != "dpo":
         if settings.dpo_margin is not None:
             raise LearnableError(
-                f"--dpo-margin {settings.dpo_margin:g} has no use under --method {settings.method}: leave it out"
+                f"`dpo_margin` {settings.dpo_margin:g} has no use under `method` {settings.method}: leave it out"
             )
         return
     for one in fields(TrainSettings):
         if one.name in OF_GRPO and getattr(settings, one.name) != one.default:
             raise LearnableError(
-                f"--{one.name.replace('_', '-')} has no use under --method dpo, which trains on stored completions: "
+                f"`{one.name}` has no use under `method` dpo, which trains on stored completions: "
                 "leave it out, or the preset that has it"
             )
     if not settings.kl_weight > 0:
         raise LearnableError(
-            f"--beta {settings.kl_weight:g} leaves DPO nothing to learn: its loss weighs preferences by it; give 0.1"
+            f"`beta` {settings.kl_weight:g} leaves DPO nothing to learn: its loss weighs preferences by it; give 0.1"
         )
     if not 0 <= settings.least_margin <= 1:
         raise LearnableError(
-            f"--dpo-margin {settings.least_margin:g} is not between 0 and 1, as rewards are: give 0 for every pair"
+            f"`dpo_margin` {settings.least_margin:g} is not between 0 and 1, as rewards are: give 0 for every pair"
         )
 
 
@@ -56,7 +56,7 @@ def explain_pairs(settings: TrainSettings, curated: CuratedSet, taken: int) -> l
     if settings.method != "dpo":
         return []
     pairs = count_rows(curated, "preferences", settings.families)
-    return [f"--dpo-margin {settings.least_margin:g}: rewards are so far apart in {taken} of the set's {pairs} pairs"]
+    return [f"`dpo_margin` {settings.least_margin:g}: rewards are so far apart in {taken} of the set's {pairs} pairs"]
 
 
 def measure_longest_stored(settings: TrainSettings, curated: CuratedSet, policy: Policy) -> int | None:
@@ -82,6 +82,6 @@ def measure_longest_stored(settings: TrainSettings, curated: CuratedSet, policy:
         raise LearnableError(
             f"the longest {word} of {str(curated.path)!r} has {longest} tokens with its prompt, and the context of "
             f"{policy.path!r} {context}: train the policy that the set was curated for, or cut what is longer with "
-            f"--trl max_length={context}"
+            f"`trl` max_length={context}"
         )
     return longest

@@ -22,18 +22,18 @@ MEASURED_PROMPTS = 64  # the longest prompts in characters, among which the long
 NEEDED_COLUMNS = ("prompt", "verifier", "spec")
 CURATE = "curate it with find-learnable"
 HOW_TO_GET = {
-    "reserve": "curate it with --preset hard-biased, or with a preset file of yours that has a reserve",
+    "reserve": "curate it with `preset` hard-biased, or with a preset file of yours that has a reserve",
     "demonstrations": "curate it again with find-learnable",
     "preferences": "curate it again with find-learnable, which takes the completions that its store has",
 }
 NOTHING_KEPT = (
-    "kept no prompt to train on: widen --band, or curate other prompts (its rejects say why each one fell out)"
+    "kept no prompt to train on: widen `band`, or curate other prompts (its rejects say why each one fell out)"
 )
 WHY_EMPTY = {
-    "reserve": "has no prompt in its reserve: curate more prompts, or train on --part train",
-    "demonstrations": "has no demonstration, since no completion of a kept prompt passed: train with --method grpo",
-    "preferences": "has no pair of completions whose rewards are --dpo-margin apart: give a smaller one, or train with "
-    "--method grpo",
+    "reserve": "has no prompt in its reserve: curate more prompts, or train on `part` train",
+    "demonstrations": "has no demonstration, since no completion of a kept prompt passed: train with `method` grpo",
+    "preferences": "has no pair of completions whose rewards are `dpo_margin` apart: give a smaller one, or train with "
+    "`method` grpo",
 }
 
 
@@ -63,14 +63,14 @@ def check_rows(settings: TrainSettings, curated: CuratedSet, rows: Mapping[str, 
     if settings.evaluate and not (rows["test"] or settings.measured_on):
         raise LearnableError(
             f"curated set {where!r} holds out no test prompts, so before and after cannot be compared: curate more "
-            "prompts or raise --test-share, or train without evaluation with --no-evaluate"
+            "prompts or raise `test_share`, or train without evaluation with `evaluate=False`"
         )
     check_columns(curated, part)
     if settings.prompts_per_step > count:
         max_batch = count * settings.completions_per_prompt
         raise LearnableError(
-            f"--batch-size {settings.batch_size} takes {settings.prompts_per_step} prompts a step, but "
-            f"{where!r} has {count} to train on: give --batch-size {max_batch} or less, or curate more prompts"
+            f"`batch_size` {settings.batch_size} takes {settings.prompts_per_step} prompts a step, but "
+            f"{where!r} has {count} to train on: give `batch_size` {max_batch} or less, or curate more prompts"
         )
 
 
@@ -159,9 +159,9 @@ def check_lengths(settings: TrainSettings, policy: Policy, longest: int | None) 
     context, max_tokens = read_context_length(policy), settings.sampling.max_tokens
     if context and longest and longest + max_tokens > context:
         room = context - longest
-        fix = f"give --max-completion-length {room} or less" if room > 0 else "curate the set again for this policy"
+        fix = f"give `max_completion_length` {room} or less" if room > 0 else "curate the set again for this policy"
         raise LearnableError(
-            f"--max-completion-length {max_tokens} and the longest prompt ({longest} tokens) pass the context of "
+            f"`max_completion_length` {max_tokens} and the longest prompt ({longest} tokens) pass the context of "
             f"{context} tokens of {policy.path!r}: {fix}"
         )
 

@@ -21,7 +21,7 @@ def warn_of_groups(settings: TrainSettings) -> list[str]:
     if generations >= FEW_GENERATIONS or settings.method != "grpo":
         return []
     return [
-        f"--num-generations {generations} is small: at a pass rate of 0.25, "
+        f"`num_generations` {generations} is small: at a pass rate of 0.25, "
         f"{0.75**generations + 0.25**generations:.0%} of groups would have no spread and teach nothing (1% at 16)"
     ]
 
@@ -32,7 +32,7 @@ def warn_of_temperature(settings: TrainSettings) -> list[str]:
     if temperature > COLD or settings.method != "grpo":
         return []
     return [
-        f"--temperature {temperature:g} is low: completions of a prompt come out alike, so groups lose their spread "
+        f"`temperature` {temperature:g} is low: completions of a prompt come out alike, so groups lose their spread "
         "and the policy finds nothing new; give 0.7 or more, and curate at the temperature that you train with"
     ]
 
@@ -49,7 +49,7 @@ def warn_of_short_completions(settings: TrainSettings, manifest: Manifest) -> li
         if limit >= lengths.p95:
             return []
         return [
-            f"--max-completion-length {limit} would have cut more than 1 in 20 of the curation's completions{whose} "
+            f"`max_completion_length` {limit} would have cut more than 1 in 20 of the curation's completions{whose} "
             f"(95% of them are at most {lengths.p95} tokens, the longest {lengths.longest}), which may have passed "
             f"there: give {lengths.p95} or more"
         ]
@@ -57,7 +57,7 @@ def warn_of_short_completions(settings: TrainSettings, manifest: Manifest) -> li
     if not curated_at or limit >= curated_at:
         return []
     return [
-        f"--max-completion-length {limit} is below the {curated_at} tokens of the curation: completions that "
+        f"`max_completion_length` {limit} is below the {curated_at} tokens of the curation: completions that "
         f"passed there may be cut short here; give {curated_at}"
     ]
 
@@ -84,7 +84,7 @@ def warn_of_learning_rate(settings: TrainSettings, parameters: int | None, *, lo
     what = f"{'adapters on ' if lora else ''}a policy of {parameters:,} parameters"
     why = "it may forget what it knows or collapse" if rate > high else "hardly anything will be learned"
     return [
-        f"--learning-rate {rate:g} is outside {low:g} to {high:g}, what presets use for {what}: {why}; leave it out "
+        f"`learning_rate` {rate:g} is outside {low:g} to {high:g}, what presets use for {what}: {why}; leave it out "
         f"for {usual:g}"
     ]
 
@@ -114,7 +114,7 @@ def warn_of_epochs(settings: TrainSettings, prompts: int) -> list[str]:
     most = max(1, MANY_EPOCHS * prompts // settings.prompts_per_step)
     return [
         f"{settings.steps} steps visit each of {prompts} prompts {count_epochs(settings, prompts):.0f} times: expect "
-        f"over-fitting; give --steps {most} or fewer, or curate more prompts"
+        f"over-fitting; give `steps` {most} or fewer, or curate more prompts"
     ]
 
 

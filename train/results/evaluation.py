@@ -163,7 +163,7 @@ def read_evaluation(path: Path) -> Evaluation:
         values = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise LearnableError(
-            f"evaluation {str(path)!r} cannot be read: {error.strerror}; run again with --resume"
+            f"evaluation {str(path)!r} cannot be read: {error.strerror}; run again with `resume`"
         ) from error
     return Evaluation(
         policy_id=values["policy_id"],

@@ -55,7 +55,7 @@ def open_ledger(curated: UPath, store: PathOrUrl | None = None) -> Ledger:
     if home is None:
         raise LearnableError(
             f"curated set {str(curated)!r} lies in no store, so its stored rollouts are not here: take the set in its "
-            "store, STORE/curated/NAME, or leave out --stored first"
+            "store, STORE/curated/NAME, or leave out `stored` first"
         )
     return home.ledger
 
@@ -66,8 +66,8 @@ def explain_none(draw: Draw, groups: pl.DataFrame, size: int, prompts: int) -> s
     return (
         f"no step can be taken on stored rollouts: it takes {prompts} groups of {size} different completions with "
         f"spread, and of {draw.policy_id} under {draw.sampling.sampling_id} with at most {draw.sampling.max_tokens} "
-        f"tokens there are {found}. Train with the set's policy and sampling, give a smaller --num-generations, or "
-        "leave out --stored first"
+        f"tokens there are {found}. Train with the set's policy and sampling, give a smaller `num_generations`, or "
+        "leave out `stored` first"
     )
 
 

@@ -148,7 +148,7 @@ def make_config(settings: TrainSettings, end_token: int | None = None) -> GRPOCo
 
     if settings.use_vllm and not torch.cuda.is_available():
         raise LearnableError(
-            "--use-vllm needs a CUDA device and there is none: leave it out, TRL then samples by itself"
+            "`use_vllm` needs a CUDA device and there is none: leave it out, TRL then samples by itself"
         )
     sampling = settings.sampling
     options = {

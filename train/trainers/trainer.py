@@ -139,7 +139,7 @@ class TrainingWatch:
             self.keeps_checkpoint = control.should_save = True
         elif self.settings.on_alarm == "stop" and alarm.severity == "stop":
             control.should_save = control.should_training_stop = True
-            self.emit({"event": "warning", "message": f"step {alarm.step}: stopped by alarm {alarm.rule} (--on-alarm)"})
+            self.emit({"event": "warning", "message": f"step {alarm.step}: stopped by alarm {alarm.rule} (`on_alarm`)"})
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Keep the checkpoint of an alarm where the trainer, which keeps the last two alone, does not delete it."""

@@ -132,7 +132,7 @@ def read_curriculum(name: str) -> Curriculum:
     path = shipped.get(name, Path(name))
     if not path.is_file():
         raise LearnableError(
-            f"--curriculum {name!r} is neither a file nor one of ours ({', '.join(sorted(shipped))}): correct it"
+            f"`curriculum` {name!r} is neither a file nor one of ours ({', '.join(sorted(shipped))}): correct it"
         )
     try:
         text = path.read_text(encoding="utf-8")

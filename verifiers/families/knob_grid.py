@@ -37,7 +37,7 @@ class KnobGrid:
         size = prod(len(axis.values) for axis in self.axes)
         if size < 2:
             raise LearnableError(
-                "there is no knob to turn: give one a range, as in --knob NAME=LOW..HIGH (learnable forms FAMILY "
+                "there is no knob to turn: give one a range, as in `knobs` NAME=LOW..HIGH (learnable forms FAMILY "
                 "shows what there is)"
             )
         if size > MAX_CELLS:
@@ -81,16 +81,16 @@ def read_axis(knob: str, text: str) -> KnobAxis:
     if not dots:
         values = tuple(dict.fromkeys(value.strip() for value in text.split(",")))
         if not all(values):
-            raise LearnableError(f"--knob {knob}={text}: a value is missing: give them as in {knob}=2,5,10")
+            raise LearnableError(f"`knobs` {knob}={text}: a value is missing: give them as in {knob}=2,5,10")
         return KnobAxis(knob, values)
     try:
         ends = float(low), float(high)
     except ValueError as error:
         raise LearnableError(
-            f"--knob {knob}={text} is no range: give two numbers as in {knob}=2..6, or values as in {knob}=2,5,10"
+            f"`knobs` {knob}={text} is no range: give two numbers as in {knob}=2..6, or values as in {knob}=2,5,10"
         ) from error
     if not ends[0] < ends[1] < float("inf"):
-        raise LearnableError(f"--knob {knob}={text} has no values: give the lower end first, as in {knob}=2..6")
+        raise LearnableError(f"`knobs` {knob}={text} has no values: give the lower end first, as in {knob}=2..6")
     is_whole = all(end.strip().lstrip("-").isdigit() for end in (low, high))
     return KnobAxis(knob, _whole_values(*map(int, ends)) if is_whole else tuple(f"{v:.4g}" for v in _divide(*ends)))
 

@@ -76,7 +76,7 @@ def require_problems(
     ways = [way for choice in _choose(forms, families, knobs or {}, own or {}) for way in choice.ways_to_more()]
     advice = f"set {' or '.join(ways)}" if ways else "name more forms"
     raise LearnableError(
-        f"this space has {count:,} distinct problems; you asked for {limit:,}: {advice}, or give --limit {count}"
+        f"this space has {count:,} distinct problems; you asked for {limit:,}: {advice}, or give `limit` {count}"
     )
 
 
@@ -101,7 +101,7 @@ class _Choice:
         for knob in self.family.list_knobs():
             for bound, side in ((knob.low, "below"), (knob.high, "above")):
                 if bound is not None and (self.count_problems(**{knob.name: bound}) or 0) > (count or 0):
-                    yield f"--knob {self.family.name}.{knob.name} {side} {now[knob.name]}"
+                    yield f"`knobs` {self.family.name}.{knob.name} {side} {now[knob.name]}"
 
 
 def _choose(forms: Sequence[str], families: Sequence[str], knobs: Knobs, own: OwnForms) -> list[_Choice]:

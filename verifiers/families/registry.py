@@ -106,7 +106,7 @@ def find_form_reader() -> Family:
     for name in KNOWN:  # ours come first, so that no package is imported for it
         if KNOWN[name].reads_forms:
             return KNOWN[name]
-    raise LearnableError("no family has forms that a file could declare: leave --forms out")
+    raise LearnableError("no family has forms that a file could declare: leave `forms_file` out")
 
 
 def load_forms(path: str | None) -> OwnForms:

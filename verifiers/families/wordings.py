@@ -39,7 +39,7 @@ def find_wording(name: str) -> Wording | None:
         files = dict.fromkeys(family.natural for family in list_families() if family.natural)
         return Wording({kind: texts for file in files for kind, texts in read_wording(file).texts.items()})
     if not Path(name).is_file():
-        raise LearnableError(f"--wording {name!r} is neither {NATURAL} nor {PLAIN} nor a file: correct it")
+        raise LearnableError(f"`wording` {name!r} is neither {NATURAL} nor {PLAIN} nor a file: correct it")
     return read_wording(Path(name))
 
 

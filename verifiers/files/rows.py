@@ -257,7 +257,7 @@ def _add_tests(row: JsonObject) -> JsonObject:
     if read is None and (ids := row_ids(row)):
         name = next(iter(ids.values()))
         raise LearnableError(
-            f"no tests for {name!r}: name the table with the problems, as in --prompts HumanEval.jsonl.gz"
+            f"no tests for {name!r}: name the table with the problems, as in `prompts` HumanEval.jsonl.gz"
         )
     return row if read is None else {**row, **read}
 

@@ -67,7 +67,7 @@ def verify_file(
     completion that reaches it. Raises `LearnableError` where no row can be scored, before anything is written.
     """
     if time_limit is not None and not 0 < time_limit < math.inf:
-        raise LearnableError(f"--verifier-timeout {time_limit:g} is no time: give seconds, more than 0")
+        raise LearnableError(f"`verifier_timeout` {time_limit:g} is no time: give seconds, more than 0")
     ids: deque[JsonObject] = deque()  # of the rows under way
     tally = _Tally()
     with _seekable(input_path) as (path, name):

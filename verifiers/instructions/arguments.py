@@ -50,5 +50,5 @@ SIGN = Argument(lambda value: _is_text(value) and len(value.strip()) == 1, "give
 LANGUAGE = Argument(
     lambda value: isinstance(value, str) and primary_code(value) in known_languages(),
     f"no answer can be told to be in it here; the languages that can are {', '.join(known_languages())}: leave such "
-    "rows out (--skip-bad-rows), or give a judge of your own",
+    "rows out (`skip_bad_rows`), or give a judge of your own",
 )

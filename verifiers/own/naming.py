@@ -72,7 +72,7 @@ def state_range(name: str, reward_range: str | None, passes_at: float | None) ->
     stated = {key: value for key, value in ((RANGE, reward_range), (PASS, passes)) if value is not None}
     if not stated:
         return name
-    flags = " and ".join(f"--verifier-{key}" for key in stated)
+    flags = " and ".join(f"`verifier_{key}`" for key in stated)
     if not is_own_verifier(name):
         raise JudgeError(f"{flags}: {name!r} is a verifier of ours, with rewards from 0 to 1: leave it out")
     said = read_name(name)

@@ -19,7 +19,7 @@ GIVEN = ("prompts", "completions", "completion_ids", "log_extra", "log_metric")
 MARKS = frozenset(GIVEN[:3])  # a parameter of such a name is a list: who has one is called as TRL calls it
 NOT_COLUMNS = frozenset((*GIVEN, "prompt", "completion", "trainer_state"))  # TRL passes these on from no row
 NO_STATE = "needs trainer_state, and there is no trainer where completions are only judged: give it a default"
-TEXT_NOT_CHAT = "the prompt is text: --chat on makes messages of it"  # reports cut long reasons
+TEXT_NOT_CHAT = "the prompt is text: `mode` on makes messages of it"  # reports cut long reasons
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class RewardScale:
         """
         if not self.lowest <= value <= self.highest:  # NaN fails both
             return Score.unscored(
-                f"reward {value} is outside [{self.lowest:g}, {self.highest:g}]: --verifier-range LOW..HIGH says where "
+                f"reward {value} is outside [{self.lowest:g}, {self.highest:g}]: `verifier_range` LOW..HIGH says where "
                 "rewards lie"
             )
         reward = (value - self.lowest) / (self.highest - self.lowest)
@@ -83,13 +83,13 @@ def read_scale(reward_range: str | None, passes_at: str | None, usual: RewardSca
     if reward_range is not None:
         found = _RANGE.fullmatch(reward_range.strip())
         if not found:
-            raise LearnableError(f"--verifier-range {reward_range!r} is no range of rewards: {HOW}")
+            raise LearnableError(f"`verifier_range` {reward_range!r} is no range of rewards: {HOW}")
         lowest, highest = map(float, found.groups())
         passes = highest
     try:
         return RewardScale(lowest, highest, passes if passes_at is None else float(passes_at))
     except ValueError as error:
-        raise LearnableError(f"--verifier-pass {passes_at!r} is no number: give a reward, as in 1.5") from error
+        raise LearnableError(f"`verifier_pass` {passes_at!r} is no number: give a reward, as in 1.5") from error
 
 
 def declared_scale(judge: object, usual: RewardScale = USUAL) -> RewardScale:

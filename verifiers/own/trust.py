@@ -43,6 +43,6 @@ def find_trusted(name: str) -> str:
         return moved[0]
     raise UntrustedVerifierError(
         f"verifier {name!r} is code that data names, and data may name only verifiers of ours and of installed "
-        f"packages: if you know and trust that code, name it yourself, with --verifier {name!r}, or in Python with "
+        f"packages: if you know and trust that code, name it yourself, with `verifier` {name!r}, or in Python with "
         "learnable.trust_verifier"
     )

@@ -193,5 +193,5 @@ class TimeOutWarning:
 def _warn(verifier: str, why: str) -> None:
     progress().warn(
         f"verifier {verifier!r} was given up on a completion ({why}), which goes unscored; is it hanging? "
-        "--verifier-timeout SECONDS gives it more time, or less"
+        "`verifier_timeout` SECONDS gives it more time, or less"
     )

@@ -74,12 +74,12 @@ class BadRows:
 
     def _listing(self) -> str:
         if self.count == 1 and self.good:
-            return f"{self.first[0]}\n(or leave this row out with --skip-bad-rows)"
+            return f"{self.first[0]}\n(or leave this row out with `skip_bad_rows`)"
         if self.count == 1:
             return self.first[0]
         if self._alike and not self.good:
             return f"{self.first[0]}\n(the same is wrong with all {self.count:,} rows that were read)"
-        fix = "correct them, or leave them out with --skip-bad-rows" if self.good else "no row is a prompt"
+        fix = "correct them, or leave them out with `skip_bad_rows`" if self.good else "no row is a prompt"
         more = [f"... and {self.count - len(self.first):,} more"] if self.count > len(self.first) else []
         opening = f"{self.count:,} of {self.count + self.good:,} rows are bad: {fix}"
         return "\n  ".join([opening, *self.first, *more])

@@ -81,7 +81,7 @@ def column_value(row: Row, column: str) -> Any:
     raise NoColumnError(f"no column {column!r} (there are: {', '.join(map(str, row))})")
 
 
-def read_column(row: Row, column: str, place: str, flag: str) -> Any:
+def read_column(row: Row, column: str, place: str, setting: str) -> Any:
     """Return a column's value.
 
     Raises `BadRowError` where there is none. The message has the `flag` that names another column, and the likeliest
@@ -91,9 +91,9 @@ def read_column(row: Row, column: str, place: str, flag: str) -> Any:
         return column_value(row, column)
     except NoColumnError as error:
         near = nearest_names(column, map(str, row))
-        likely = [name for name in PROMPT_LIKE if name in row] if flag == "--prompt-column" else []
-        hint = f"; did you mean {near[0]!r}?" if near else f", as in {flag} {likely[0]}" if likely else ""
-        raise BadRowError(f"{place}: {error}: name it with {flag}{hint}") from error
+        likely = [name for name in PROMPT_LIKE if name in row] if setting == "prompt_column" else []
+        hint = f"; did you mean {near[0]!r}?" if near else f", as in `{setting}` {likely[0]}" if likely else ""
+        raise BadRowError(f"{place}: {error}: name it with `{setting}`{hint}") from error
 
 
 def roots(column: str) -> set[str]:

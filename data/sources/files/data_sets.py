@@ -77,7 +77,7 @@ def _open_saved(location: str, folder: Path, split: str, what: str, *, tell: boo
     if split not in saved:
         raise _no_split(location, split, saved, what)
     if tell and len(saved) > 1:
-        progress().note(f"{what} {location!r} has the splits {', '.join(saved)}: {split} is read (--dataset-split)")
+        progress().note(f"{what} {location!r} has the splits {', '.join(saved)}: {split} is read (`dataset_split`)")
     return saved[split]
 
 
@@ -141,7 +141,7 @@ def _check_files(location: str, place: str, files: Mapping[Any, Sequence[object]
 
 def _outside(location: str, what: str, names: str) -> LearnableError:
     return LearnableError(
-        f"{what} {location!r}: {names}, which lies outside it: a data set is read where it is, so give --prompts that "
+        f"{what} {location!r}: {names}, which lies outside it: a data set is read where it is, so give `location` that "
         "file itself if you want it"
     )
 
@@ -158,7 +158,7 @@ def _list_texts(value: Any, ids: set[int]) -> Iterator[str]:
 
 def _no_split(location: str, split: str, known: Iterable[object], what: str) -> LearnableError:
     names = ", ".join(map(str, known))
-    return LearnableError(f"{what} {location!r} has no split {split!r}: name one of {names} with --dataset-split")
+    return LearnableError(f"{what} {location!r} has no split {split!r}: name one of {names} with `dataset_split`")
 
 
 def _streamed_rows(

@@ -57,7 +57,7 @@ class Doubts:
             progress().warn(
                 f"{_count(len(self._marked), 'prompt')} of {self._source} with marks of a chat template inside a turn: "
                 f"{'; '.join(self._marked[:MAX_EXAMPLES])}: the policy's own template puts its marks around them: give "
-                "messages, or --chat off where the texts are rendered already"
+                "messages, or `mode` off where the texts are rendered already"
             )
 
     def _few_others(self) -> list[tuple[str, tuple[str, str]]]:

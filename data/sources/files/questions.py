@@ -78,15 +78,15 @@ def advise(rows: Sequence[Row], columns: Columns) -> str:
         return ""
     questions = [str(row.get(prompt)) for row in rows]
     missed = find_overlooked(rows, questions, Columns(prompt=prompt, answer=answer), ())
-    flags = [f"--prompt-column {_quoted(prompt)}"] if prompt != PROMPT else []
+    flags = [f"`prompt_column` {_quoted(prompt)}"] if prompt != PROMPT else []
     if columns.template:
         flags = []
     elif missed.above or missed.below:
-        flags = [f"--prompt-template {_quoted(missed.template(prompt))}"]
+        flags = [f"`prompt_template` {_quoted(missed.template(prompt))}"]
     if answer is not None and answer in row:
-        flags += [f"--answer-column {_quoted(answer)}"] if answer != "answer" or flags else []
-        return f", as in {' '.join([*flags, f'--verifier {_judge(rows, answer, missed)}'])}"
-    return f", as in {' '.join([*flags, '--verifier FILE.py:OBJECT'])}"
+        flags += [f"`answer_column` {_quoted(answer)}"] if answer != "answer" or flags else []
+        return f", as in {' '.join([*flags, f'`verifier` {_judge(rows, answer, missed)}'])}"
+    return f", as in {' '.join([*flags, '`verifier` FILE.py:OBJECT'])}"
 
 
 def tell_overlooked(missed: Overlooked, prompt: str, source: str) -> str:
@@ -98,8 +98,8 @@ def tell_overlooked(missed: Overlooked, prompt: str, source: str) -> str:
         else f"column {names[0]!r} has"
     )
     return (
-        f"{source}: {listed} text that no prompt shows and no flag names: "
-        f"--prompt-template {_quoted(missed.template(prompt))} asks with it, where it belongs to the question"
+        f"{source}: {listed} text that no prompt shows and no setting names: "
+        f"`prompt_template` {_quoted(missed.template(prompt))} asks with it, where it belongs to the question"
     )
 
 

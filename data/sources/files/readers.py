@@ -164,7 +164,7 @@ def _find_list(document: Any, path: Path, split: str | None) -> list[Any]:
             return list(lists[split])
         if len(lists) > 1:
             raise LearnableError(
-                f"file {str(path)!r} has several lists of rows ({', '.join(lists)}): name one with --dataset-split"
+                f"file {str(path)!r} has several lists of rows ({', '.join(lists)}): name one with `dataset_split`"
             )
         if lists:
             return list(next(iter(lists.values())))

@@ -116,7 +116,7 @@ def _reach(row: Row, columns: Columns) -> Row:
 def _fill(columns: Columns, row: Row, place: str) -> str:
     if text := read_template(columns.template, columns.optional).fill(row, place):
         return text
-    raise BadRowError(f"{place}: the columns of --prompt-template {columns.template!r} are all empty: fill one")
+    raise BadRowError(f"{place}: the columns of `prompt_template` {columns.template!r} are all empty: fill one")
 
 
 def _program_row(row: Row, columns: Columns, place: str) -> Row:
@@ -128,7 +128,7 @@ def _program_row(row: Row, columns: Columns, place: str) -> Row:
 
 
 def _prompt_text(row: Row, column: str, place: str) -> PromptText:
-    value = read_column(row, column, place, "--prompt-column")
+    value = read_column(row, column, place, "prompt_column")
     if isinstance(value, str) and value.strip():
         return value
     if isinstance(value, list) and value and all(_is_message(turn) for turn in value):
@@ -155,7 +155,7 @@ def _spec(row: Row, columns: Columns, place: str, choices: ChoiceSpecs) -> Spec:
     """Return the spec for a verifier of ours."""
     verifier = _verifier(row, columns, place)
     if columns.answer is not None:
-        answer = read_column(row, columns.answer, place, "--answer-column")
+        answer = read_column(row, columns.answer, place, "answer_column")
     elif _has_spec(row):
         spec = _parse_spec(row["spec"], place)
         return spec | {"answer": fit_number(spec["answer"])} if verifier in NUMERIC and "answer" in spec else spec
@@ -167,8 +167,8 @@ def _spec(row: Row, columns: Columns, place: str, choices: ChoiceSpecs) -> Spec:
         return {}
     else:
         raise BadRowError(
-            f"{place}: no column says what is right: add 'spec' or 'answer', name one with --answer-column, or give "
-            "all rows one --spec"
+            f"{place}: no column says what is right: add 'spec' or 'answer', name one with `answer_column`, or give "
+            "all rows one `spec`"
         )
     answer = json_ready(answer)
     if verifier == "choice":
@@ -190,13 +190,13 @@ def _choice_spec(answer: Any, row: Row, columns: Columns, place: str, choices: C
 def _own_spec(row: Row, columns: Columns, place: str) -> dict[str, Any]:
     """Return the spec for a user's own verifier: the row's, or else all that the row has but the prompt.
 
-    `--answer-column` adds the answer by that name.
+    `answer_column` adds the answer by that name.
     """
     if _has_spec(row):
         return _parse_spec(row["spec"], place)
     spec = {name: value for name, value in row.items() if name not in (columns.prompt, "spec")}
     if columns.answer is not None:
-        spec["answer"] = read_column(row, columns.answer, place, "--answer-column")
+        spec["answer"] = read_column(row, columns.answer, place, "answer_column")
     return spec
 
 
@@ -218,7 +218,7 @@ def _verifier(row: Row, columns: Columns, place: str) -> str:
     verifier = row.get("verifier") or columns.verifier
     if not verifier:
         raise BadRowError(
-            f"{place}: no verifier: add a 'verifier' column, or name one for all rows with --verifier{columns.advice}"
+            f"{place}: no verifier: add a 'verifier' column, or name one for all rows with `verifier`{columns.advice}"
         )
     return str(verifier)
 
@@ -227,7 +227,7 @@ def _problem(row: Row, columns: Columns, place: str) -> str:
     """Return the id of the problem that a row says it is of, "" where it says nothing."""
     if columns.problem is None:
         return ""
-    value = json_ready(read_column(row, columns.problem, place, "--split-by"))
+    value = json_ready(read_column(row, columns.problem, place, "split_by"))
     return "" if value in (None, "") else name_problem("split-by", value)
 
 

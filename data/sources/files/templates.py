@@ -15,7 +15,7 @@ from learnable.data.sources.files.bad_rows import BadRowError
 from learnable.data.sources.files.columns import NoColumnError, choice_text, column_value, read_column
 from learnable.data.sources.files.options import AnswerOptions, find_choices
 
-FLAG = "--prompt-template"
+SETTING = "prompt_template"
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Template:
     def __post_init__(self) -> None:
         if not self.names:
             raise LearnableError(
-                f"{FLAG} {self.text!r} names no column: write names in braces, as in '{{context}} {{question}}'"
+                f"`{SETTING}` {self.text!r} names no column: write names in braces, as in '{{context}} {{question}}'"
             )
 
     @cached_property
@@ -93,19 +93,19 @@ class Template:
             for words, name, form, conversion in string.Formatter().parse(self.text):
                 if name is not None and (not name.strip() or form or conversion):
                     raise LearnableError(
-                        f"{FLAG} {self.text!r}: {{{name}}} is no column: a name stands alone in braces"
+                        f"`{SETTING}` {self.text!r}: {{{name}}} is no column: a name stands alone in braces"
                     )
                 yield words, (name or "").strip()
         except ValueError as error:
             raise LearnableError(
-                f"{FLAG} {self.text!r}: {error}: names stand in braces, and a brace itself is written twice"
+                f"`{SETTING}` {self.text!r}: {error}: names stand in braces, and a brace itself is written twice"
             ) from error
 
     def _show(self, row: Row, name: str, place: str) -> str:
         value = _find(row, name)
         if value is None:
             if not self.known:
-                read_column(row, name, place, FLAG)
+                read_column(row, name, place, SETTING)
             return ""
         if _may_be_list(value) and (options := find_choices(value)):
             return "\n".join(options.lines)
@@ -114,7 +114,7 @@ class Template:
             return text
         raise BadRowError(
             f"{place}: column {name!r} is {str(value)[:60]!r}: a template takes texts, numbers and lists of choices; a "
-            "chat is named with --prompt-column"
+            "chat is named with `prompt_column`"
         )
 
 

@@ -15,7 +15,7 @@ from learnable.data.sources.gym.library import NAME, load_library
 
 LEVEL = "level"
 ENTRIES_PER_SEED = 1000  # entries of one seed: some data sets make all of theirs at once
-_OURS = ("seed", "size")  # what --seed and --limit say
+_OURS = ("seed", "size")  # what `seed` and `limit` say
 _SPAN = re.compile(r"(-?[\d.]+)-(-?[\d.]+)")  # of an attribute: 3-5
 
 
@@ -111,7 +111,7 @@ def _as_fields(name: str, config: Any, knobs: Mapping[str, str]) -> dict[str, st
     values: dict[str, str] = {}
     for key, text in knobs.items():
         if key in _OURS and key not in attributes:
-            raise LearnableError(f"{NAME}:{name}: {key}={text} is what --seed and --limit say: leave it out")
+            raise LearnableError(f"{NAME}:{name}: {key}={text} is what `seed` and `limit` say: leave it out")
         if key not in known and key not in attributes:
             near = nearest_names(key, [*known, *attributes])
             offer = f"did you mean {' or '.join(map(repr, near))}? " if near else ""

@@ -34,12 +34,14 @@ def read_location(location: str) -> GymLocation:
     """
     name, _, query = location.removeprefix(GYM).partition("?")
     if not name.strip():
-        raise LearnableError(f"--prompts {location!r} names no data set: write {GYM}chain_sum, or {GYM}* for all")
+        raise LearnableError(
+            f"`location` {location!r} names no data set: write {GYM}chain_sum, or {GYM}* for all"
+        )
     knobs: dict[str, str] = {}
     for part in filter(None, query.split("&")):
         key, equals, value = (unquote(piece).strip() for piece in part.partition("="))
         if not (key and equals and value) or key in knobs:
             what = "is set twice" if key in knobs else "is no knob with a value"
-            raise LearnableError(f"--prompts {location!r}: {part!r} {what}: write {GYM}{name}?num_terms=4&level=2")
+            raise LearnableError(f"`location` {location!r}: {part!r} {what}: write {GYM}{name}?num_terms=4&level=2")
         knobs[key] = value
     return GymLocation(name.strip().lower().replace("-", "_"), knobs)

@@ -26,6 +26,7 @@ from learnable.cli.commands.show import SHOW_HELP, show
 from learnable.cli.commands.train import TRAIN_HELP, train
 from learnable.cli.commands.verify import VERIFY_HELP, verify
 from learnable.cli.display.terminal_text import SafeConsole
+from learnable.cli.flags import FlagCommand
 
 # Only what `--help` needs is imported up here: torch, vllm, trl, polars and prefect wait inside the commands.
 

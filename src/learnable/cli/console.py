@@ -9,10 +9,10 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import typer
 from rich.markup import escape
@@ -52,13 +52,16 @@ class Shell:
         return rows
 
     def line(self, text: str, *, whole: bool = False) -> None:
-        """Print a line without markup. Where there is a width it wraps at words, unless it is copied as a `whole`."""
+        """Print a line without markup, with flags for the names of settings.
+
+        Where there is a width it wraps at words, unless it is copied as a `whole`.
+        """
         soft_wrap = whole or not has_width(self.out)
-        self.out.print(text, highlight=False, soft_wrap=soft_wrap, markup=False)
+        self.out.print(name_flags(text), highlight=False, soft_wrap=soft_wrap, markup=False)
 
     def dump(self, value: object) -> None:
-        """Write one JSON value."""
-        self.out.file.write(json.dumps(value, indent=2) + "\n")
+        """Write one JSON value, with flags for the names of settings in what is said under `MESSAGES`."""
+        self.out.file.write(json.dumps(_name_flags_in(value), indent=2) + "\n")
 
 
 @contextmanager
@@ -104,6 +107,18 @@ def open_shell(*, as_json: bool, quiet: bool, stopped: str = "stopped") -> Itera
             shell.progress.close()
             _flush(stdout)
             os.dup2(stdout.fileno(), 1)
+
+
+# Keys of reports that have messages, and no text of prompts or completions.
+MESSAGES = frozenset("advice end findings first_bad helped note notes not_compared remarks says warnings why".split())
+
+
+def _name_flags_in(value: Any, *, is_message: bool = False) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _name_flags_in(inner, is_message=is_message or key in MESSAGES) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_name_flags_in(inner, is_message=is_message) for inner in value]
+    return name_flags(value) if is_message and isinstance(value, str) else value
 
 
 def _flush(stdout: IO[str]) -> None:

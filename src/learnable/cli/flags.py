@@ -11,13 +11,14 @@ from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
 from learnable.data.settings import DeclaredSetting, list_settings
 
 FLAG_NAMES: dict[str, str] = {}
-"""Of the command that runs: a flag's name in Python, and on the command line."""
+"""Flags by the names that messages have for them: a setting's, or `NAME=False` for a switch that is turned off."""
 
 Command = Callable[..., None]
 Reader = Callable[[Any], Any]
@@ -158,8 +159,6 @@ class _FlaggedCommand:
         self._panels = panels
 
     def __call__(self, **typed: Any) -> None:
-        FLAG_NAMES.clear()
-        FLAG_NAMES.update({flag.name: _find_flag(flag) for group in self._groups.values() for flag in group.flags})
         self._command(**{name: group.make(typed) for name, group in self._groups.items()})
 
     @cached_property
@@ -199,25 +198,43 @@ class _FlagGroup:
         return cls([flag], lambda typed: typed[name])
 
 
-def name_flags(text: str) -> str:
-    """Return a message with the flags of the command that runs for the names of settings in it.
+class FlagCommand(TyperCommand):
+    """A command whose messages say flags where those of Python say settings."""
 
-    >>> FLAG_NAMES.update(group_size="--group-size")
-    >>> name_flags("`group_size` 1 is out of range, as `rows` is")
-    '--group-size 1 is out of range, as `rows` is'
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        learn_flags(ctx)
+        return super().invoke(ctx)
+
+
+def learn_flags(context: Any) -> None:
+    """Let `name_flags` know the flags of the command that runs, and of the others for what that one has not."""
+    root = context.find_root().command
+    if not hasattr(root, "commands"):  # `find-learnable` is a command alone
+        from learnable.cli.app import app
+
+        root = typer.main.get_command(app)
+    commands = getattr(root, "commands", {})
+    FLAG_NAMES.clear()
+    for command in (context.command, *commands.values()):
+        for option in command.params:
+            if option.param_type_name == "option":
+                FLAG_NAMES.setdefault(option.name, next(flag for flag in option.opts if flag.startswith("--")))
+                FLAG_NAMES.setdefault(f"{option.name}=False", next(iter(option.secondary_opts), ""))
+
+
+def name_flags(text: str) -> str:
+    """Return a message with flags for the names of settings in it.
+
+    >>> FLAG_NAMES.update({"group_size": "--group-size", "evaluate=False": "--no-evaluate"})
+    >>> name_flags("`group_size` 1 is out of range, as `rows` is; train with `evaluate=False`")
+    '--group-size 1 is out of range, as `rows` is; train with --no-evaluate'
     """
-    return re.sub(r"`(\w+)`", lambda found: FLAG_NAMES.get(found[1], found[0]), text)
+    return re.sub(r"`(\w+(?:=False)?)`", lambda found: FLAG_NAMES.get(found[1]) or found[0], text)
 
 
 def _find_panel(flag: Parameter) -> str:
     return str(get_args(flag.annotation)[1].rich_help_panel)
-
-
-def _find_flag(flag: Parameter) -> str:
-    """Return the first name of a flag on the command line."""
-    option = get_args(flag.annotation)[1]
-    given = [str(name) for name in (option.default, *(option.param_decls or ())) if str(name).startswith("--")]
-    return given[0].partition("/")[0] if given else f"--{flag.name.replace('_', '-')}"
 
 
 def _explain(declared: DeclaredSetting, *, shows_default: bool) -> str:

@@ -105,7 +105,7 @@ def test_what_is_shipped_keeps_the_rule() -> None:
 def test_a_set_elsewhere_is_typed(trap: Trap, place: str) -> None:
     file = trap.folder / "ablation.toml"
     file.write_text(f'[base]\ncurated = "{place}"\n')
-    with pytest.raises(LearnableError, match=r"is no folder here: type it, as --curated"):
+    with pytest.raises(LearnableError, match=r"is no folder here: type it, as `curated`"):
         read_ablation(str(file))
     assert read_ablation(str(file), place).variants[0].settings.curated == place
 
@@ -117,7 +117,7 @@ def test_a_tracker_that_sends_figures_away_is_typed(trap: Trap) -> None:
         if not sends:
             assert read_ablation(str(file)).variants[0].settings.report_to == tracker
             continue
-        with pytest.raises(LearnableError, match=rf"report_to = '{tracker}' sends figures away: .*--report-to"):
+        with pytest.raises(LearnableError, match=rf"report_to = '{tracker}' sends figures away: .*`report_to`"):
             read_ablation(str(file))
 
 

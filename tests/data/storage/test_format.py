@@ -81,7 +81,7 @@ def test_a_store_of_another_format_is_refused_and_left_as_it_is(tmp_path: Path, 
     version.mkdir(parents=True)
     (root / "rollouts" / ".left.partial").write_text("of a killed run")
     before = list_names(root)
-    said = f"store '{root}' {found}, {READS}give another --store, or use the version that wrote it"
+    said = f"store '{root}' {found}, {READS}give another `store`, or use the version that wrote it"
     for use in (lambda: fill(root), Store(root).open, lambda: find_home(UPath(version))):
         with pytest.raises(LearnableError) as error:
             use()

@@ -86,7 +86,7 @@ def test_the_second_waits_for_the_first(root: UPath) -> None:
 def test_who_will_not_wait_is_told_whom_for(root: UPath) -> None:
     with (
         holder(root) as first,
-        pytest.raises(LearnableError, match=rf"in use by process {first.pid} on .*: wait for it, or give another --st"),
+        pytest.raises(LearnableError, match=rf"in use by process {first.pid} on .*: wait for it, or give another `st"),
         hold_store(root, wait=0),
     ):
         pass

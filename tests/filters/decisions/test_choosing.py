@@ -277,7 +277,7 @@ def test_an_impossible_quota_names_the_least_that_works(families: int, top: int 
     rows = [row for family in "abcdefghijkl"[:families] for row in kept_of(family, 2)]
     smallest = 1 / min(families, top or families)
     assert chosen(rows, Preset("q", quota=smallest, top=top))
-    with pytest.raises(LearnableError, match=r"--quota \S+ leaves an empty set") as error:
+    with pytest.raises(LearnableError, match=r"`quota` \S+ leaves an empty set") as error:
         choose(framed(rows), Preset("q", quota=smallest - 0.01, top=top))
     offered = float(str(error.value).split("give ")[1].split()[0])
     assert smallest <= offered < smallest + 0.001

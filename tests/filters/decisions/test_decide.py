@@ -111,10 +111,10 @@ def test_the_pass_signal_looks_at_passes() -> None:
 @pytest.mark.parametrize(
     ("values", "names"),
     [
-        ({"low": 0.8, "high": 0.2}, "--band 0.8 0.2"),
-        ({"low": 0.5, "high": 0.5}, "--band 0.5 0.5"),
-        ({"low": -0.1}, "--band -0.1"),
-        ({"high": 1.5}, "--band 0.2 1.5"),
+        ({"low": 0.8, "high": 0.2}, "`band` 0.8 0.2"),
+        ({"low": 0.5, "high": 0.5}, "`band` 0.5 0.5"),
+        ({"low": -0.1}, "`band` -0.1"),
+        ({"high": 1.5}, "`band` 0.2 1.5"),
         ({"min_std": 0.6}, "`min_std` 0.6"),
         ({"signal": "vibes"}, "`signal` 'vibes'"),
     ],

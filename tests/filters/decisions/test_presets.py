@@ -77,29 +77,29 @@ def test_an_unknown_key_names_file_key_and_the_nearest(tmp_path: Path) -> None:
 
 
 WRONG: list[tuple[str, Any, str, str]] = [
-    ("band", [0.8, 0.2], "[0.8, 0.2]", "--band 0.8 0.2"),
-    ("band", [0.2, 1.5], "[0.2, 1.5]", "--band 0.2 1.5"),
-    ("band", [0.2], "[0.2]", "--band 0.2"),
-    ("band", 0.5, "0.5", "--band 0.5"),
-    ("band", ["a", "b"], "['a', 'b']", "--band a b"),
-    ("min_std", 0.6, "0.6", "--min-std 0.6"),
-    ("min_std", -0.1, "-0.1", "--min-std -0.1"),
-    ("min_std", "much", "'much'", "--min-std much"),
-    ("by", "vibes", "'vibes'", "--by vibes"),
-    ("by", ["pass"], "['pass']", "--by pass"),
-    ("top", 0, "0", "--top 0"),
-    ("top", 2.5, "2.5", "--top 2.5"),
-    ("top", True, "True", "--top True"),
-    ("top_of", "all", "'all'", "--top-of all"),
-    ("rank_by", "mean", "'mean'", "--rank-by mean"),
-    ("reserve", [0.2, 0.2], "[0.2, 0.2]", "--reserve 0.2 0.2"),
-    ("quota", 0, "0", "--quota 0"),
-    ("quota", 1.01, "1.01", "--quota 1.01"),
-    ("quota", True, "True", "--quota True"),
-    ("quota", float("nan"), "nan", "--quota nan"),
-    ("quota_by", "length", "'length'", "--quota-by length"),
-    ("floor", -1, "-1", "--floor -1"),
-    ("floor", 0.5, "0.5", "--floor 0.5"),
+    ("band", [0.8, 0.2], "[0.8, 0.2]", "`band` 0.8 0.2"),
+    ("band", [0.2, 1.5], "[0.2, 1.5]", "`band` 0.2 1.5"),
+    ("band", [0.2], "[0.2]", "`band` 0.2"),
+    ("band", 0.5, "0.5", "`band` 0.5"),
+    ("band", ["a", "b"], "['a', 'b']", "`band` a b"),
+    ("min_std", 0.6, "0.6", "`min_std` 0.6"),
+    ("min_std", -0.1, "-0.1", "`min_std` -0.1"),
+    ("min_std", "much", "'much'", "`min_std` much"),
+    ("by", "vibes", "'vibes'", "`signal` vibes"),
+    ("by", ["pass"], "['pass']", "`signal` pass"),
+    ("top", 0, "0", "`top` 0"),
+    ("top", 2.5, "2.5", "`top` 2.5"),
+    ("top", True, "True", "`top` True"),
+    ("top_of", "all", "'all'", "`top_of` all"),
+    ("rank_by", "mean", "'mean'", "`rank_by` mean"),
+    ("reserve", [0.2, 0.2], "[0.2, 0.2]", "`reserve` 0.2 0.2"),
+    ("quota", 0, "0", "`quota` 0"),
+    ("quota", 1.01, "1.01", "`quota` 1.01"),
+    ("quota", True, "True", "`quota` True"),
+    ("quota", float("nan"), "nan", "`quota` nan"),
+    ("quota_by", "length", "'length'", "`quota_by` length"),
+    ("floor", -1, "-1", "`floor` -1"),
+    ("floor", 0.5, "0.5", "`floor` 0.5"),
 ]
 
 
@@ -163,5 +163,5 @@ def test_flags_can_say_everything() -> None:
 
 
 def test_a_flag_that_presets_lack_is_an_error() -> None:
-    with pytest.raises(UnknownNameError, match="unknown key of the command line 'min_sdt': did you mean 'min_std'"):
+    with pytest.raises(UnknownNameError, match="unknown key of the settings 'min_sdt': did you mean 'min_std'"):
         Preset("band").override(min_sdt=0.1)

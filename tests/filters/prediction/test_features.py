@@ -51,7 +51,7 @@ def test_columns_of_numbers_and_of_few_values_are_read() -> None:
 
 
 def test_a_column_that_no_row_has_is_named() -> None:
-    with pytest.raises(LearnableError, match=r"--predict-from levle: no row .*did you mean level"):
+    with pytest.raises(LearnableError, match=r"`predict_from` levle: no row .*did you mean level"):
         check_columns(pool([{"level": 1}] * 3), ["levle"])
     check_columns(pool([{"level": 1}] * 3), ["level", "difficulty"])
 

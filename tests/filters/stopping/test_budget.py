@@ -23,8 +23,8 @@ from learnable.filters.stopping.budget import SamplingBudget
         ({"precision": 0.3}, "`precision` 0.3"),
         ({"want": 0}, "`want` 0"),
         ({"retest": -0.1}, "`retest` -0.1"),
-        ({"sampling": "fixed", "want": 3}, "leave out --sampling fixed"),
-        ({"sampling": "fixed", "precision": 0.9}, "leave out --sampling fixed"),
+        ({"sampling": "fixed", "want": 3}, "leave out `sampling` fixed"),
+        ({"sampling": "fixed", "precision": 0.9}, "leave out `sampling` fixed"),
     ],
 )
 def test_what_cannot_work_is_named(wrong: dict[str, Any], message: str) -> None:

@@ -152,7 +152,7 @@ def test_groups_of_one_size_need_no_pilot(simulate: Simulate) -> None:
 
 @pytest.mark.parametrize("price", [0.0, -2.0])
 def test_a_price_is_more_than_nothing(simulate: Simulate, price: float) -> None:
-    with pytest.raises(LearnableError, match="--gpu-hour-price"):
+    with pytest.raises(LearnableError, match="`gpu_hour_price`"):
         plan_curation(simulate(SamplingBudget()), gpu_hour_price=price)
 
 

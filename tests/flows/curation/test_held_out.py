@@ -143,7 +143,7 @@ def warnings_of(settings: CurateSettings) -> list[str]:
 def test_where_nothing_can_be_held_out_it_is_said_before_anything_is_paid(wanted: dict[str, Any], why: str) -> None:
     [said] = warnings_of(CurateSettings(prompts=PromptSettings(**wanted)))
     assert f"nothing is held out, for {why}" in said
-    assert "--split-by" in said
+    assert "`split_by`" in said
     assert not warnings_of(CurateSettings(prompts=PromptSettings(**wanted), test_share=0.0))
 
 

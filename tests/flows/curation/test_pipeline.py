@@ -168,7 +168,7 @@ def test_a_prompt_longer_than_the_context_is_skipped_and_named(
     [
         ({"group_size": 1}, "`group_size` 1"),
         ({"test_share": 1.0}, "`test_share` 1"),
-        ({"name": "../up"}, "--name '../up'"),
+        ({"name": "../up"}, "`name` '../up'"),
         ({"sampling": Sampling(temperature=0)}, "`temperature` 0"),
         ({"sampling": Sampling(max_tokens=0)}, "`max_tokens` 0"),
     ],

@@ -153,11 +153,11 @@ def test_columns_are_named_and_a_wrong_name_is_an_error(tmp_path: Path) -> None:
     assert told.known_rates == ("other_solve_rate",)
     assert "column level" not in told.sources
     assert "other_solve_rate: solve rates of other models" in describe_predictions(report)[0]
-    with pytest.raises(LearnableError, match=r"--predict-from levels: .* did you mean level"):
+    with pytest.raises(LearnableError, match=r"`predict_from` levels: .* did you mean level"):
         run(ask(tmp_path, rows, predict_from=("levels",)))
     with pytest.raises(LearnableError, match="`predict` 'of' is not known: choose one of auto, off"):
         ask(tmp_path, rows, predict="of")
-    with pytest.raises(LearnableError, match="--predict-from level is for --predict auto"):
+    with pytest.raises(LearnableError, match="`predict_from` level is for `predict` auto"):
         ask(tmp_path, rows, predict="off", predict_from=("level",))
 
 

@@ -74,5 +74,5 @@ def test_a_chat_is_shown_as_the_policy_sees_it(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_count_of_nothing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(LearnableError, match="--show 0 shows nothing: give 1 or more"):
+    with pytest.raises(LearnableError, match="`show` 0 shows nothing: give 1 or more"):
         preview_prompts(settings(tmp_path, list(WORKED)), 0)

@@ -151,7 +151,7 @@ def test_a_spent_budget_names_the_best_setting(settings: DialSettings) -> None:
     assert report.outcome == "budget"
     assert paid <= 250
     assert report.curation is None
-    assert "a larger --budget" in report.advice
+    assert "a larger `budget`" in report.advice
     assert "The budget is spent" in describe_outcome(report)
 
 

@@ -233,7 +233,7 @@ def test_without_greedy_completions_there_is_no_figure_of_them(world: World) -> 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"k": SIZE + 1}, f"--k {SIZE + 1} is not among 1 to {SIZE}"),
+        ({"k": SIZE + 1}, f"`k` {SIZE + 1} is not among 1 to {SIZE}"),
         ({"held_out": "all"}, "known|kept"),
         ({"limit": 0}, "`limit` 0 is out of range: give 1 or more"),
         ({"confidence": 95.0}, "`confidence` 95 is out of range"),
@@ -249,7 +249,7 @@ def test_what_cannot_work_is_said_before_anything_is_sampled(world: World, chang
 
 def test_a_server_has_one_policy(world: World) -> None:
     server = ServerSettings(base_urls=("http://127.0.0.1:9/v1",))
-    with pytest.raises(LearnableError, match="give that file to --against"):
+    with pytest.raises(LearnableError, match="give that file to `against`"):
         world.evaluate(engine=server, against=str(world.folder / "new"))
 
 
@@ -257,7 +257,7 @@ def test_a_set_outside_a_store_needs_one(world: World, tmp_path: Path) -> None:
     alone = tmp_path / "alone"
     shutil.copytree(world.curated, alone)
     elsewhere = World(world.folder, alone)
-    with pytest.raises(LearnableError, match="lies in no store: give --store"):
+    with pytest.raises(LearnableError, match="lies in no store: give `store`"):
         elsewhere.evaluate()
     report, _ = elsewhere.evaluate(store=str(tmp_path / "mine"))
     assert report.generated

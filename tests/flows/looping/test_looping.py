@@ -298,7 +298,7 @@ def test_one_process_at_a_time_is_at_a_loop(folder: Path, monkeypatch: pytest.Mo
 
     def train(settings_of_round: TrainSettings) -> TrainingReport:
         place = "loop" if named else "runs/loop-q-1"
-        refusal = f"loop '{place}' is in use by process {os.getpid()} on .*: wait for it, or give another --output"
+        refusal = f"loop '{place}' is in use by process {os.getpid()} on .*: wait for it, or give another `output`"
         with pytest.raises(LearnableError, match=refusal):
             run_loop(settings, second.stages)
         return script.train(settings_of_round)
@@ -322,7 +322,7 @@ def test_what_another_process_did_before_the_folder_was_ours_is_not_done_again(
 
 def test_another_loop_needs_another_folder(folder: Path) -> None:
     run_loop(ask_loop(folder, rounds=1), Script(folder, gains=(0.2,)).stages)
-    with pytest.raises(LearnableError, match=r"--steps 8 is not what the loop in .* was started with \(7\)"):
+    with pytest.raises(LearnableError, match=r"`steps` 8 is not what the loop in .* was started with \(7\)"):
         run_loop(ask_loop(folder, steps=8), Stages())
     (folder / "loop" / LOOP).write_text("{}")
     with pytest.raises(LearnableError, match="is not what a loop wrote"):
@@ -347,11 +347,11 @@ def test_folders_are_numbered_and_one_that_was_stopped_is_taken_up(
     ("changes", "message"),
     [
         ({"rounds": 0}, "`rounds` 0 is out of range"),
-        ({"part": "control"}, "--part control is not for a loop"),
-        ({"evaluate": False}, "--no-evaluate is not for a loop"),
-        ({"resume": True}, "--resume is not for a loop"),
+        ({"part": "control"}, "`part` control is not for a loop"),
+        ({"evaluate": False}, "`evaluate=False` is not for a loop"),
+        ({"resume": True}, "`resume` is not for a loop"),
         ({"eval_limit": 5}, "holds out 5 problems that are measured, and a gain is told from its noise by 8 or more"),
-        ({"eval_k": 64}, "--k 64 is not among 1 to 16"),
+        ({"eval_k": 64}, "`k` 64 is not among 1 to 16"),
         ({"method": "ppo"}, "`method` 'ppo' is not known"),
         ({"batch_size": 16 * 99}, "takes 99 prompts a step"),
         ({"policy": "/nowhere"}, "'/nowhere' does not exist"),

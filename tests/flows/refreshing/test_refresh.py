@@ -171,7 +171,7 @@ def test_an_interrupted_refresh_goes_on_and_ends_the_same(tmp_path: Path, world:
 
 
 def test_a_set_for_this_very_policy_has_nothing_to_refresh(world: World) -> None:
-    with pytest.raises(LearnableError, match=r"nothing to refresh: .*the policy of --policy"):
+    with pytest.raises(LearnableError, match=r"nothing to refresh: .*the policy of `policy`"):
         world.refresh(replace(world.refreshing, policy=world.settings.policy))
 
 
@@ -187,7 +187,7 @@ def test_a_chain_of_refreshes_goes_on_from_moved_rows(tmp_path: Path, world: Wor
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"policy": None}, "--policy is missing"),
+        ({"policy": None}, "`policy` is missing"),
         ({"anchors": 0}, "`anchors` 0"),
     ],
 )

@@ -148,6 +148,6 @@ def test_a_reward_s_only_format_part_is_said_to_stop_training(told: Told) -> Non
     watch_of(["{}", "-1"], shape=only).tell()
     [warning] = told.warnings
     assert "(its pattern ^<a>\\n has to match from the first character on)" in warning
-    assert warning.endswith("so training needs --allow-silent-reward")
+    assert warning.endswith("so training needs `allow_silent_reward`")
     watch_of(["<answer>{}</answer>", "0"]).tell()  # there the tags are looked at too
-    assert "--allow-silent-reward" not in told.warnings[1]
+    assert "`allow_silent_reward`" not in told.warnings[1]

@@ -174,7 +174,7 @@ def test_a_goal_stops_the_run_and_says_so(settings: CurateSettings) -> None:
 
 def test_a_source_that_runs_dry_says_how_many_it_gave(settings: CurateSettings) -> None:
     report, _ = run(replace(settings, budget=SamplingBudget(want=200)))
-    assert report.goal == Goal(200, report.totals.kept, "300 prompts were looked at, all that --limit 300 allows")
+    assert report.goal == Goal(200, report.totals.kept, "300 prompts were looked at, all that `limit` 300 allows")
     assert not report.goal.reached
 
 

@@ -195,7 +195,7 @@ def test_what_a_live_sampler_warns_of_reaches_who_trains(tiny_policy: Path, make
 
 
 def test_nothing_is_written_when_a_check_fails(tiny_policy: Path, make_curated: Any, tmp_path: Path) -> None:
-    with pytest.raises(LearnableError, match="--batch-size 30"):
+    with pytest.raises(LearnableError, match="`batch_size` 30"):
         run_training(settings(make_curated(tiny_policy), tmp_path / "run", batch_size=30), Listener())
 
     assert not (tmp_path / "run").exists()

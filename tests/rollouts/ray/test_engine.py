@@ -150,16 +150,16 @@ def test_each_node_holds_a_replica_until_the_generator_is_closed(said: dict[str,
 
 def test_a_lost_node_is_told_and_the_replicas_no_longer_fit(said: dict[str, Any]) -> None:
     assert said["lost"] == "EngineError: Ray lost nodes: 1 of 2 replicas have room left"
-    assert said["after"].startswith("LearnableError: --replicas 2 does not fit: 1 of them do")
+    assert said["after"].startswith("LearnableError: `replicas` 2 does not fit: 1 of them do")
 
 
 def test_an_address_where_no_cluster_is_comes_with_its_fix(said: dict[str, Any]) -> None:
     refused, no_address, client = said["unreached"]
     assert "'127.0.0.1:1' cannot be used: nobody answers there: start it with `ray start --head`" in refused
-    assert "give --ray-address as auto or HOST:PORT" in no_address
+    assert "give `ray_address` as auto or HOST:PORT" in no_address
     assert "`ray job submit`" in client
 
 
 def test_replicas_that_never_fit_are_refused_at_once(said: dict[str, Any]) -> None:
-    assert said["crowded"].startswith("LearnableError: --replicas 3 does not fit: 2 of them do")
+    assert said["crowded"].startswith("LearnableError: `replicas` 3 does not fit: 2 of them do")
     assert said["connected"] is False

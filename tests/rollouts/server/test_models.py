@@ -29,7 +29,7 @@ HERE = str(bundled_policy_path().resolve())
 @pytest.mark.parametrize(
     ("reply", "message"),
     [
-        (Reply(401, {"error": "Unauthorized"}), "needs a key: set OPENAI_API_KEY or name another .* --api-key-env"),
+        (Reply(401, {"error": "Unauthorized"}), "needs a key: set OPENAI_API_KEY or name another .* `api_key_env`"),
         (Reply(403, {}), "needs a key"),
         (Reply(404, {"detail": "Not Found"}), "has no list of models .*Not Found.*ends in /v1"),
         (Reply(503, "loading"), "is not ready .*loading"),
@@ -52,7 +52,7 @@ def test_a_server_that_cannot_be_used_is_named_with_the_fix(reply: Reply, messag
 
 def test_a_server_that_is_not_there_is_named() -> None:
     url = f"http://127.0.0.1:{free_port()}/v1"
-    with pytest.raises(LearnableError, match=f"server {url} cannot be reached .* start it, or correct --base-url"):
+    with pytest.raises(LearnableError, match=f"server {url} cannot be reached .* start it, or correct `base_urls`"):
         ServerEngine([url])
 
 
@@ -67,12 +67,12 @@ def test_a_server_that_hangs_is_named(drip: bytes) -> None:
 
 @pytest.mark.parametrize("url", ["", "localhost:8000", "ftp://h/v1", "http://", "http://h:99999/v1", "http://[::1/v1"])
 def test_an_address_that_is_none_is_told(url: str) -> None:
-    with pytest.raises(LearnableError, match=r"--base-url .* is not an address"):
+    with pytest.raises(LearnableError, match=r"`base_urls` .* is not an address"):
         find_served_policy([url])
 
 
 def test_no_address_and_a_password_in_one_are_told() -> None:
-    with pytest.raises(LearnableError, match="give --base-url"):
+    with pytest.raises(LearnableError, match="give `base_urls`"):
         find_served_policy([])
     with pytest.raises(LearnableError, match="contains a password") as caught:
         find_served_policy([f"http://user:{KEY}@localhost/v1"])
@@ -88,7 +88,7 @@ def test_a_wrong_key_is_told_and_never_shown(caplog: pytest.LogCaptureFixture) -
         find_served_policy([server.url], api_key=KEY)
     assert KEY not in caplog.text + str(caught.value)
     for bad in (f"{KEY}\n{KEY}", f"{KEY}é"):
-        with pytest.raises(LearnableError, match="--api-key-env") as caught:
+        with pytest.raises(LearnableError, match="`api_key_env`") as caught:
             find_served_policy(["http://localhost/v1"], api_key=bad)
         assert KEY not in str(caught.value)
 
@@ -116,7 +116,7 @@ def test_one_model_is_chosen(models: list[str], policy: Policy | None, chosen: s
 
 @pytest.mark.parametrize(
     ("chosen", "message"),
-    [(None, "serves 'a', 'b': choose one with --served-model"), ("c", "'a', 'b': not 'c': correct --served-model")],
+    [(None, "serves 'a', 'b': choose one with `served_model`"), ("c", "'a', 'b': not 'c': correct `served_model`")],
 )
 def test_a_choice_that_fails_lists_the_models(chosen: str | None, message: str) -> None:
     with (
@@ -150,7 +150,7 @@ def test_weights_that_cannot_be_hashed_are_told(watcher: Watcher, tmp_path: Path
     adapter = card(str(tmp_path), parent="base")
     with ScriptedServer(models=[adapter]) as server:
         assert find_served_policy([server.url]).policy_id.startswith("name@served-")
-    assert ["give --policy" in warning for warning in watcher.warnings] == [True]
+    assert ["give `policy`" in warning for warning in watcher.warnings] == [True]
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_a_server_that_answers_as_another_model_stops_the_run(cards: list[Json],
     with ScriptedServer(models=cards, always=lambda body: Reply(body=answer(body) | {"model": named})) as server:
         engine = engine_on(server, model="m")
         with pytest.raises(
-            LearnableError, match=rf"server {server.url} was asked for 'm' and answers as '{named}'.*--served-model"
+            LearnableError, match=rf"server {server.url} was asked for 'm' and answers as '{named}'.*`served_model`"
         ) as caught:
             roll_out(engine, requests(2))
     assert not isinstance(caught.value, EngineError)  # which would be tried again
@@ -231,6 +231,6 @@ def test_nothing_is_sent_on_to_another_address(status: int, of_models: bool) -> 
 def test_a_redirect_to_anywhere_is_told(to: str) -> None:
     with (
         ScriptedServer(models_reply=Reply(302, {}, {"Location": to})) as server,
-        pytest.raises(LearnableError, match=r"sends requests on to .*--base-url"),
+        pytest.raises(LearnableError, match=r"sends requests on to .*`base_urls`"),
     ):
         find_served_policy([server.url])

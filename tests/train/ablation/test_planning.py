@@ -110,7 +110,7 @@ def test_a_file_of_seeds_alone_has_one_variant(read: Any) -> None:
         ("[base]\nfamilies = [1]\n", r"families = \(1,\) cannot work"),
         ("[base]\nreward_range = [0.0]\n", r"reward_range = \(0.0,\) cannot work"),
         ("[base]\nseed = 3\n", r"key 'seed' belongs to no variant: give seeds"),
-        ('[[run]]\nname = "a"\noutput = "o"\n', r"run 'a': key 'output' belongs to no variant: --output names"),
+        ('[[run]]\nname = "a"\noutput = "o"\n', r"run 'a': key 'output' belongs to no variant: `output` names"),
         ("seeds = [1, 1]\n", r"seeds = \[1, 1\] cannot work: give different numbers"),
         ("seeds = []\n", r"seeds = \[\] cannot work"),
         ("seeds = 3\n", r"seeds = 3 cannot work"),
@@ -146,7 +146,7 @@ def test_unknown_names_are_offered_the_nearest(read: Any) -> None:
         read('[base]\npreset = "mini-r2"\n')
     with pytest.raises(LearnableError, match=r"gone\.toml' cannot be read"):
         read_ablation("gone.toml")
-    with pytest.raises(LearnableError, match="names no curated set: give --curated"):
+    with pytest.raises(LearnableError, match="names no curated set: give `curated`"):
         read_ablation("samplers")
 
 
@@ -159,7 +159,7 @@ def test_an_ablation_of_one_form_takes_the_form_that_is_named() -> None:
     )
     assert (other.name, other.settings.curated, other.make) == ("haiku alone", "store/curated/haiku", {"form": "haiku"})
     assert other.made_by.endswith("--form haiku --name haiku")
-    with pytest.raises(LearnableError, match="samplers is about no form: leave out --form haiku"):
+    with pytest.raises(LearnableError, match="samplers is about no form: leave out `form` haiku"):
         read_ablation("samplers", "store/curated/poems", "haiku")
 
 

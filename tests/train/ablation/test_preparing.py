@@ -53,14 +53,14 @@ def test_all_that_cannot_work_is_named_before_anything_is_trained(prepare: Any) 
     text = '[[run]]\nname = "a"\nbatch_size = 30\n[[run]]\nname = "b"\n[[run]]\nname = "c"\ncurated = "gone"\n'
     with pytest.raises(LearnableError) as error:
         prepare(text + 'made_by = "find-learnable --name gone"\n')
-    assert "run 'a': --batch-size 30 does not divide" in str(error.value)
+    assert "run 'a': `batch_size` 30 does not divide" in str(error.value)
     assert "gone' does not exist" in str(error.value)
     assert "(its set is made by: find-learnable --name gone)" in str(error.value)
     assert "'b'" not in str(error.value)
 
 
 def test_what_preflight_says_alike_of_several_variants_is_said_once(prepare: Any) -> None:
-    remarks = [remark for remark in prepare("[base]\ntemperature = 0.4\n" + RUNS).remarks if "--temperature" in remark]
+    remarks = [remark for remark in prepare("[base]\ntemperature = 0.4\n" + RUNS).remarks if "`temperature`" in remark]
     assert len(remarks) == 1
     assert remarks[0].startswith("static, live: ")
 
@@ -119,5 +119,5 @@ def test_a_folder_with_another_run_is_not_gone_on_with(tmp_path: Path, change: d
     settings = TrainSettings("set", str(tmp_path / "run"), steps=4, batch_size=32)
     replace(settings, **change).write(settings.folder / "settings.json")
     name = next(iter(change))
-    with pytest.raises(LearnableError, match=f"was started with {name} = {change[name]}, and now it is .*--output"):
+    with pytest.raises(LearnableError, match=f"was started with {name} = {change[name]}, and now it is .*`output`"):
         find_state(settings)

@@ -54,7 +54,7 @@ def test_certificates_of_another_signal_forecast_nothing_and_say_so(
     graded = publish(tmp_path / "graded", ROW | {"mean": 0.7, "pass_rate": 0.5}, certified)
     assert forecast_training(graded, settings) is None
     [why] = explain_other_signal(graded, settings)
-    assert f"--signal {certified} trains on what was certified" in why
+    assert f"`signal` {certified} trains on what was certified" in why
     plain = publish(tmp_path / "plain", ROW | {"mean": 0.5, "pass_rate": 0.5}, certified)
     assert forecast_training(plain, settings) is not None
     assert not explain_other_signal(plain, settings)

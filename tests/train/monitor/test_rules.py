@@ -81,7 +81,7 @@ def test_a_condition_takes_the_place_of_another(tmp_path: Path) -> None:
         ("[rule.kl]\nabove = 1", "FILE: 'rule' is no rule: write tables [rules.NAME]"),
         ("rules = 1", "FILE: 'rules' is no rule: write tables [rules.NAME]"),
         ("[rules]\nkl = 1", "FILE: rule kl = 1 cannot work: write a table [rules.NAME]"),
-        ("[rules.kl", "--monitor 'FILE' is no TOML"),
+        ("[rules.kl", "`monitor` 'FILE' is no TOML"),
     ],
 )
 def test_what_cannot_work_is_named(tmp_path: Path, text: str, words: str) -> None:
@@ -92,5 +92,5 @@ def test_what_cannot_work_is_named(tmp_path: Path, text: str, words: str) -> Non
 
 
 def test_a_file_that_is_gone_is_named() -> None:
-    with pytest.raises(LearnableError, match=r"--monitor 'gone\.toml' cannot be read: No such file"):
+    with pytest.raises(LearnableError, match=r"`monitor` 'gone\.toml' cannot be read: No such file"):
         read_rules("gone.toml")

@@ -50,7 +50,7 @@ def test_rules_about_groups_are_silent_where_there_are_none() -> None:
         ({"kl": 3.0}, "KL is 3.00"),
         ({"kl": float("nan")}, "KL is nan"),
         ({"kl": float("inf")}, "KL is inf"),
-        ({"clipped_ratio": 0.9}, "--max-completion-length"),
+        ({"clipped_ratio": 0.9}, "`max_completion_length`"),
         ({"mean_abs_advantage": 0.05}, "mean |advantage| is 0.05"),
         ({"clipped_tokens": 0.4}, "40% of the tokens are clipped"),
         ({"unscored_share": 0.3}, "could not be scored"),

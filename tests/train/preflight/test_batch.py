@@ -51,10 +51,10 @@ def test_a_set_of_live_prompts_takes_the_batch_that_has_the_pool_s_usable_groups
     fitted, [note] = fit_batch(SETTINGS, publish(tmp_path, POOL), 40)
     assert (fitted.batch_size, fitted.prompts_per_step) == (48, 3)
     assert note == (
-        "--batch-size 48, not the usual 128: 3 of the set's 40 train prompts a step x 16 completions; 99% of its "
+        "`batch_size` 48, not the usual 128: 3 of the set's 40 train prompts a step x 16 completions; 99% of its "
         "groups are expected to be usable and 36% of its pool's, so 3 a step give 3.0 usable groups where 8 of the "
-        "pool's give 2.9; that saves 80 completions a step (62%, about 1,600 tokens): spend them on more --steps, or "
-        "give --batch-size 128"
+        "pool's give 2.9; that saves 80 completions a step (62%, about 1,600 tokens): spend them on more `steps`, or "
+        "give `batch_size` 128"
     )
 
 

@@ -51,26 +51,26 @@ def test_the_folder_of_all_versions_will_do(settings: TrainSettings, curated: Pa
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"num_generations": 1}, "--num-generations 1 leaves no advantage"),
+        ({"num_generations": 1}, "`num_generations` 1 leaves no advantage"),
         ({"families": ("arithmetik",)}, "unknown family of .*'arithmetik': did you mean 'arithmetic'"),
-        ({"batch_size": 30}, "--batch-size 30 does not divide by --num-generations 8.*give 24 or 32"),
+        ({"batch_size": 30}, "`batch_size` 30 does not divide by `num_generations` 8.*give 24 or 32"),
         ({"batch_size": 4}, "give 8$"),
         ({"micro_batch_size": 12}, "does not divide by 12"),
         ({"num_processes": 3}, "does not divide by 30"),
-        ({"beta": 0.0}, "--beta 0 switches the KL term off.*collapse|recover"),
-        ({"beta": -0.1}, "--beta -0.1"),
+        ({"beta": 0.0}, "`beta` 0 switches the KL term off.*collapse|recover"),
+        ({"beta": -0.1}, "`beta` -0.1"),
         ({"loss_type": "ppo"}, "`loss_type` 'ppo' is not known"),
         ({"sampler": "hot"}, "`sampler` 'hot' is not known: choose one of static, live"),
-        ({"sampler": "live", "method": "sft"}, "--sampler live chooses among groups, and --method sft has none"),
+        ({"sampler": "live", "method": "sft"}, "`sampler` live chooses among groups, and `method` sft has none"),
         ({"signal": "passed"}, "`signal` 'passed' is not known: choose one of reward, pass"),
-        ({"reward_range": (1.0, -1.0)}, "--reward-range 1 -1 is no range: .* as -1 1"),
-        ({"reward_range": (0.0, float("inf"))}, "--reward-range 0 inf is no range"),
+        ({"reward_range": (1.0, -1.0)}, "`reward_range` 1 -1 is no range: .* as -1 1"),
+        ({"reward_range": (0.0, float("inf"))}, "`reward_range` 0 inf is no range"),
         ({"scale_rewards": "groups"}, "`scale_rewards` 'groups' is not known: choose one of group, batch, none"),
-        ({"eval_k": 17}, "--eval-k 17 needs as many completions"),
+        ({"eval_k": 17}, "`eval_k` 17 needs as many completions"),
         ({"steps": 0}, "`steps` 0 is out of range: give 1 or more"),
         ({"temperature": 0.0}, "`temperature` 0 is out of range: give more than 0"),
         ({"learning_rate": -1e-4}, "`learning_rate` -0.0001 is out of range"),
-        ({"batch_size": 128}, "takes 16 prompts a step, but .* has 8 to train on: give --batch-size 64 or less"),
+        ({"batch_size": 128}, "takes 16 prompts a step, but .* has 8 to train on: give `batch_size` 64 or less"),
         ({"max_completion_length": 60}, r"the longest prompt \(7 tokens\) pass the context of 64.*57 or less"),
         ({"curated": "nowhere"}, "curated set 'nowhere' does not exist"),
         ({"policy": "./nowhere"}, "policy 'nowhere' does not exist"),
@@ -92,7 +92,7 @@ def test_beta_may_be_zero_when_no_kl_is_said(settings: TrainSettings) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"num_generations": 4}, "--num-generations 4 is small: at a pass rate of 0.25, 32% of groups"),
+        ({"num_generations": 4}, "`num_generations` 4 is small: at a pass rate of 0.25, 32% of groups"),
         ({"max_completion_length": 2}, "below the 3 tokens of the curation"),
         ({"steps": 400}, "visit each of 8 prompts 200 times"),
     ],
@@ -135,7 +135,7 @@ def test_a_set_without_train_shards_is_refused(settings: TrainSettings, curated:
 def test_a_set_that_kept_nothing_is_refused(make_curated: MakeCurated, tiny_policy: Path, tmp_path: Path) -> None:
     curated = make_curated(tiny_policy, train=[])
 
-    with pytest.raises(LearnableError, match="kept no prompt to train on: widen --band"):
+    with pytest.raises(LearnableError, match="kept no prompt to train on: widen `band`"):
         prepare_run(TrainSettings(curated=str(curated), output=str(tmp_path / "run")))
 
 
@@ -145,7 +145,7 @@ def test_an_empty_test_split_is_refused_unless_nothing_is_evaluated(
     curated = make_curated(tiny_policy, test=[])
     settings = TrainSettings(curated=str(curated), output=str(tmp_path / "run"), batch_size=32, num_generations=8)
 
-    with pytest.raises(LearnableError, match=r"holds out no test prompts.*--no-evaluate"):
+    with pytest.raises(LearnableError, match=r"holds out no test prompts.*`evaluate=False`"):
         prepare_run(settings)
     assert prepare_run(replace(settings, evaluate=False)).settings.evaluate is False
 
@@ -225,7 +225,7 @@ def test_an_output_that_is_a_file_is_refused(settings: TrainSettings, tmp_path: 
 def test_an_output_that_cannot_be_written_is_refused(settings: TrainSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)
 
-    with pytest.raises(LearnableError, match="cannot be written: choose another --output"):
+    with pytest.raises(LearnableError, match="cannot be written: choose another `output`"):
         prepare_run(settings)
 
 
@@ -233,7 +233,7 @@ def test_an_output_with_another_run_in_it_is_not_overwritten(settings: TrainSett
     settings.folder.mkdir()
     (settings.folder / "metrics.jsonl").write_text("")
 
-    with pytest.raises(LearnableError, match="already holds a training run: go on with --resume"):
+    with pytest.raises(LearnableError, match="already holds a training run: go on with `resume`"):
         prepare_run(settings)
 
 
@@ -251,22 +251,22 @@ def test_resume_takes_up_the_settings_the_run_began_with(settings: TrainSettings
 def test_resume_refuses_to_become_another_run(settings: TrainSettings) -> None:
     settings.write(settings.folder / "settings.json")
 
-    with pytest.raises(LearnableError, match=r"--learning-rate 0\.5 is not what this run was started with"):
+    with pytest.raises(LearnableError, match=r"`learning_rate` 0\.5 is not what this run was started with"):
         prepare_run(replace(settings, resume=True, learning_rate=0.5))
 
 
 def test_there_must_be_something_to_resume(settings: TrainSettings) -> None:
-    with pytest.raises(LearnableError, match="holds no training run: leave --resume out"):
+    with pytest.raises(LearnableError, match="holds no training run: leave `resume` out"):
         prepare_run(replace(settings, resume=True))
 
 
 def test_what_another_range_of_rewards_changes_is_noted(settings: TrainSettings) -> None:
-    assert not any("--reward-range" in note for note in prepare_run(settings).notes)
+    assert not any("`reward_range`" in note for note in prepare_run(settings).notes)
     mapped = replace(settings, reward_range=(-1.0, 1.0))
     [note] = prepare_run(mapped).notes
-    assert note.startswith("--reward-range -1 1 changes no step")
+    assert note.startswith("`reward_range` -1 1 changes no step")
     [note] = prepare_run(replace(mapped, scale_rewards="none")).notes
-    assert note == "--reward-range -1 1 with --scale-rewards none: advantages are 2 times those of rewards from 0 to 1"
+    assert note == "`reward_range` -1 1 with `scale_rewards` none: advantages are 2 times those of rewards from 0 to 1"
 
 
 SILENT = {"code": "silent_reward", "subject": "arithmetic: form", "forms": ["Ones"], "text": "form never fires"}
@@ -310,7 +310,7 @@ def test_an_adapter_is_trained_on_as_it_is(settings: TrainSettings, tiny_policy:
     run = prepare_run(replace(settings, policy=str(adapter)))
     assert (run.policy.path, run.policy.adapter, run.trains_adapter) == (str(tiny_policy), str(adapter), True)
     assert "the set was curated for tiny@" in run.warnings[0]
-    with pytest.raises(LearnableError, match=r"is a LoRA adapter over .*: leave out --lora-rank 4"):
+    with pytest.raises(LearnableError, match=r"is a LoRA adapter over .*: leave out `lora_rank` 4"):
         prepare_run(replace(settings, policy=str(adapter), lora_rank=4))
     assert not prepare_run(settings).trains_adapter
     assert prepare_run(replace(settings, lora_rank=4)).trains_adapter
@@ -331,7 +331,7 @@ def test_the_pool_is_trained_on_and_its_rejects_count_as_held_out(
 
 
 def test_an_option_of_the_evaluation_s_engine_is_checked_before_anything_starts(settings: TrainSettings) -> None:
-    with pytest.raises(LearnableError, match="--engine-arg model has no use here"):
+    with pytest.raises(LearnableError, match="`engine_options` model has no use here"):
         prepare_run(replace(settings, engine_options={"model": "x"}))
     with pytest.raises(LearnableError, match="`held_out` 'all' is not known: choose one of kept, pool"):
         prepare_run(replace(settings, held_out="all"))

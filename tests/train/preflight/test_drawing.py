@@ -70,7 +70,7 @@ def test_who_takes_kept_prompts_alone_hears_what_is_left_out(
     settings, _ = choose_drawing(TrainSettings(str(with_rejects), "", **given), curated)
     notes = explain_forgetting(settings, curated)
     assert [note.split(";")[0] for note in notes] == [
-        "--part train leaves out 6 prompts that the policy had mastered"
+        "`part` train leaves out 6 prompts that the policy had mastered"
     ] * said
 
 
@@ -130,7 +130,7 @@ def test_a_curriculum_says_what_its_stages_have(with_rejects: Path, by_length: s
     run = prepare_run(replace(settings, batch_size=16))
     assert run.notes[0] == (
         f"curriculum {by_length}, by step: short from step 0 (6 prompts), long from step 6 (8 prompts); "
-        "--steps 9 ends before huge"
+        "`steps` 9 ends before huge"
     )
     assert (run.settings.sampler, run.settings.has_sampler_state) == ("live", True)
 
@@ -141,7 +141,7 @@ def test_a_curriculum_says_what_its_stages_have(with_rejects: Path, by_length: s
         ({"curriculum_by": "success"}, "stage 'huge' has 0 prompts of this set, and a step takes 4"),
         ({"part": "train"}, "stage 'short' has 0 prompts of this set, and a step takes 4"),
         ({"curriculum_by": "luck"}, "`curriculum_by` 'luck' is not known: choose one of step, success"),
-        ({"method": "sft"}, "--curriculum chooses among groups, and --method sft has none"),
+        ({"method": "sft"}, "`curriculum` chooses among groups, and `method` sft has none"),
         ({"curriculum": "counting"}, "stage 'few' has 0 prompts"),
         ({"curriculum": "nothing"}, "neither a file nor one of ours"),
     ],
@@ -159,5 +159,5 @@ def test_a_resumed_run_keeps_its_curriculum(with_rejects: Path, by_length: str, 
     settings.write(tmp_path / "run" / "settings.json")
     resumed = resume_settings(TrainSettings(settings.curated, settings.output, resume=True))
     assert (resumed.curriculum, resumed.curriculum_by) == (by_length, "success")
-    with pytest.raises(LearnableError, match="--curriculum counting is not what this run was started with"):
+    with pytest.raises(LearnableError, match="`curriculum` counting is not what this run was started with"):
         resume_settings(TrainSettings(settings.curated, settings.output, resume=True, curriculum="counting"))

@@ -190,7 +190,7 @@ def test_a_run_that_may_not_fit_is_warned_of_with_the_flag_that_helps() -> None:
     [warning] = check(19_000)  # within it, but for the room that is left
     assert warning.startswith("this run may not fit: it takes about")
     assert "logits" in warning
-    assert warning.endswith("give --micro-batch-size 1")
+    assert warning.endswith("give `micro_batch_size` 1")
     [warning] = check(20_500, num_processes=2)
     assert "in each of 2 processes" in warning
 
@@ -208,11 +208,11 @@ def test_each_cause_has_its_own_way_out() -> None:
         return suggest_smaller(estimate_memory(shape, settings, HOST, prompt_tokens=5, rank=0), settings)
 
     large = replace(SHAPE, hidden=1000)
-    assert suggest(large) == "give --lora-rank 16, or train a smaller policy"
+    assert suggest(large) == "give `lora_rank` 16, or train a smaller policy"
     assert suggest(large, lora_rank=4) == "train a smaller policy"
-    assert suggest(SHAPE, batch_size=4000, micro_batch_size=1).startswith("give a --batch-size below 4000")
-    assert suggest(SHAPE, batch_size=30, micro_batch_size=15) == "give --micro-batch-size 5"
-    assert suggest(SHAPE, micro_batch_size=1) == "give a lower --max-completion-length"
+    assert suggest(SHAPE, batch_size=4000, micro_batch_size=1).startswith("give a `batch_size` below 4000")
+    assert suggest(SHAPE, batch_size=30, micro_batch_size=15) == "give `micro_batch_size` 5"
+    assert suggest(SHAPE, micro_batch_size=1) == "give a lower `max_completion_length`"
 
 
 def test_the_largest_term_is_named_first() -> None:

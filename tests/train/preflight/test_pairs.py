@@ -34,8 +34,8 @@ def test_pairs_are_taken_that_are_far_enough_apart(settings: TrainSettings, marg
     assert run.settings.beta == 0.1
     shown = 0.2 if margin is None else margin
     assert run.notes == (
-        f"--batch-size {pairs}, not the usual 64: {pairs} of the set's {pairs} preferences a step",
-        f"--dpo-margin {shown:g}: rewards are so far apart in {pairs} of the set's 6 pairs",
+        f"`batch_size` {pairs}, not the usual 64: {pairs} of the set's {pairs} preferences a step",
+        f"`dpo_margin` {shown:g}: rewards are so far apart in {pairs} of the set's 6 pairs",
     )
 
 
@@ -48,20 +48,20 @@ def test_pairs_are_those_of_the_families(settings: TrainSettings) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"num_generations": 8}, "--num-generations has no use under --method dpo, which trains on stored"),
-        ({"no_kl": True}, "--no-kl has no use"),
-        ({"loss_type": "dapo"}, "--loss-type has no use"),
-        ({"signal": "pass"}, "--signal has no use"),
-        ({"reward_range": (-1.0, 1.0)}, "--reward-range has no use"),
-        ({"scale_rewards": "none"}, "--scale-rewards has no use"),
-        ({"use_vllm": True}, "--use-vllm has no use"),
-        ({"eval_steps": 5}, "--eval-steps has no use"),
-        ({"sampler": "live"}, "--sampler live chooses among groups, and --method dpo has none"),
+        ({"num_generations": 8}, "`num_generations` has no use under `method` dpo, which trains on stored"),
+        ({"no_kl": True}, "`no_kl` has no use"),
+        ({"loss_type": "dapo"}, "`loss_type` has no use"),
+        ({"signal": "pass"}, "`signal` has no use"),
+        ({"reward_range": (-1.0, 1.0)}, "`reward_range` has no use"),
+        ({"scale_rewards": "none"}, "`scale_rewards` has no use"),
+        ({"use_vllm": True}, "`use_vllm` has no use"),
+        ({"eval_steps": 5}, "`eval_steps` has no use"),
+        ({"sampler": "live"}, "`sampler` live chooses among groups, and `method` dpo has none"),
         ({"part": "pool"}, "trains on the preferences of train, and pool has none"),
-        ({"beta": 0.0}, "--beta 0 leaves DPO nothing to learn"),
-        ({"dpo_margin": 1.5}, "--dpo-margin 1.5 is not between 0 and 1"),
-        ({"dpo_margin": -0.5}, "--dpo-margin -0.5 is not between 0 and 1"),
-        ({"method": "grpo", "dpo_margin": 0.5}, "--dpo-margin 0.5 has no use under --method grpo"),
+        ({"beta": 0.0}, "`beta` 0 leaves DPO nothing to learn"),
+        ({"dpo_margin": 1.5}, "`dpo_margin` 1.5 is not between 0 and 1"),
+        ({"dpo_margin": -0.5}, "`dpo_margin` -0.5 is not between 0 and 1"),
+        ({"method": "grpo", "dpo_margin": 0.5}, "`dpo_margin` 0.5 has no use under `method` grpo"),
         ({"batch_size": 6}, "takes 6 prompts a step, but .* has 4 to train on"),
     ],
 )
@@ -72,7 +72,7 @@ def test_what_cannot_work_is_refused(settings: TrainSettings, change: dict[str, 
 
 def test_a_set_without_pairs_is_refused(make_curated: Callable[..., Path], tiny_policy: Path, tmp_path: Path) -> None:
     curated = make_curated(tiny_policy, others={"preferences": []})
-    with pytest.raises(LearnableError, match="has no pair of completions whose rewards are --dpo-margin apart: give a"):
+    with pytest.raises(LearnableError, match="has no pair of completions whose rewards are `dpo_margin` apart: give a"):
         prepare_run(TrainSettings(curated=str(curated), output=str(tmp_path / "run"), method="dpo"))
 
 
@@ -89,7 +89,7 @@ def test_texts_that_pass_the_context_are_refused_unless_they_are_cut(
     settings = TrainSettings(
         curated=str(curated), output=str(tmp_path / "run"), method="dpo", max_completion_length=1, steps=4
     )
-    with pytest.raises(LearnableError, match=r"the longest pair of .* has 8 tokens .* --trl max_length=7"):
+    with pytest.raises(LearnableError, match=r"the longest pair of .* has 8 tokens .* `trl` max_length=7"):
         prepare_run(settings)
     cut = prepare_run(replace(settings, trl={"max_length": 7}))
     assert cut.memory is not None

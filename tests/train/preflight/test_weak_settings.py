@@ -27,7 +27,7 @@ def test_a_low_temperature_is_warned_of(temperature: float | None, warned: bool)
     warnings = warn_of_temperature(replace(SETTINGS, temperature=temperature))
     assert bool(warnings) is warned
     if temperature is not None and warned:
-        assert warnings[0].startswith(f"--temperature {temperature:g} is low")
+        assert warnings[0].startswith(f"`temperature` {temperature:g} is low")
         assert "give 0.7 or more" in warnings[0]
     assert warn_of_temperature(replace(SETTINGS, temperature=temperature, method="sft")) == []
 
@@ -40,7 +40,7 @@ def test_a_limit_is_compared_with_the_lengths_of_the_curation(limit: int, warned
     warnings = warn_of_short_completions(replace(SETTINGS, max_completion_length=limit), Manifest.from_json(LENGTHS))
     assert bool(warnings) is warned
     if warned:
-        assert warnings[0].startswith("--max-completion-length 39 would have cut more than 1 in 20")
+        assert warnings[0].startswith("`max_completion_length` 39 would have cut more than 1 in 20")
         assert "95% of them are at most 40 tokens, the longest 128" in warnings[0]
         assert warnings[0].endswith("give 40 or more")
 
@@ -86,7 +86,7 @@ def test_where_lengths_are_not_known_the_curation_s_own_limit_counts() -> None:
 @pytest.mark.parametrize(
     ("rate", "parameters", "lora", "words"),
     [
-        (1e-5, LARGE, False, "--learning-rate 1e-05 is outside 1e-07 to 5e-06.*forget what it knows.*for 1e-06"),
+        (1e-5, LARGE, False, "`learning_rate` 1e-05 is outside 1e-07 to 5e-06.*forget what it knows.*for 1e-06"),
         (9e-8, LARGE, False, "hardly anything will be learned"),
         (6e-4, SMALL, False, "outside 1e-05 to 0.0005"),
         (6e-5, LARGE, True, "adapters on a policy of 2,000,000,000 parameters"),
@@ -128,4 +128,4 @@ def test_epochs_are_counted_and_many_are_warned_of() -> None:
     assert warn_of_epochs(settings, 10) == []
     [warning] = warn_of_epochs(replace(settings, steps=55), 10)
     assert "55 steps visit each of 10 prompts 22 times" in warning
-    assert "give --steps 50 or fewer" in warning
+    assert "give `steps` 50 or fewer" in warning

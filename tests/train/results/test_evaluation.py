@@ -85,7 +85,7 @@ def test_settings_of_an_earlier_version_are_those_of_today() -> None:
 
 
 def test_an_evaluation_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:
-    with pytest.raises(LearnableError, match="--resume"):
+    with pytest.raises(LearnableError, match="`resume`"):
         read_evaluation(tmp_path / "before.json")
 
 

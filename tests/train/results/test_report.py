@@ -116,13 +116,13 @@ def test_what_was_not_estimated_is_null(tmp_path: Path) -> None:
 
 
 def test_alarms_say_what_since_when_and_what_helped(tmp_path: Path) -> None:
-    alarm = Alarm("kl", "kl", "warn", 3, 7, 2.5, float("nan"), "KL is 2.50", "raise --beta")
+    alarm = Alarm("kl", "kl", "warn", 3, 7, 2.5, float("nan"), "KL is 2.50", "raise `beta`")
     replace(BARE, alarms=(alarm,)).write(tmp_path / "report.json")
 
     assert json.loads((tmp_path / "report.json").read_text())["alarms"] == [
         {
             "rule": "kl", "metric": "kl", "severity": "warn", "since": 3, "step": 7, "value": 2.5, "reference": None,
-            "says": "KL is 2.50", "helped": "raise --beta",
+            "says": "KL is 2.50", "helped": "raise `beta`",
         }
     ]  # fmt: skip
 

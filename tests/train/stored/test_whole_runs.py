@@ -148,8 +148,8 @@ def test_without_it_nothing_of_it_is_there(curated: Path, tiny_policy: Path, tmp
     ("changes", "message"),
     [
         ({"stored": "last"}, "`stored` 'last' is not known: choose one of first, off"),
-        ({"method": "sft"}, "--stored first is for groups, and --method sft trains on stored completions by itself"),
-        ({"curriculum": "arithmetic"}, "--stored first draws prompts of all stages: leave it out, or --curriculum"),
+        ({"method": "sft"}, "`stored` first is for groups, and `method` sft trains on stored completions by itself"),
+        ({"curriculum": "arithmetic"}, "`stored` first draws prompts of all stages: leave it out, or `curriculum`"),
         ({"temperature": 0.7}, r"under t0\.7-p1\.0-k0 with at most 3 tokens there are none"),
         ({"num_generations": 32, "batch_size": 64}, r"it takes 2 groups of 32 different completions with spread"),
     ],

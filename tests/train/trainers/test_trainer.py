@@ -72,7 +72,7 @@ def test_an_alarm_is_said_and_nothing_more(start: Start) -> None:
     run.log(5, **FAR)
     run.log(5, **COLLAPSED)
     assert [warning.partition(": ")[0] for warning in run.warnings] == ["step 5", "step 10"]
-    assert "KL is 2.00: the policy is far from where it started; lower --learning-rate" in run.warnings[0]
+    assert "KL is 2.00: the policy is far from where it started; lower `learning_rate`" in run.warnings[0]
     assert run.warnings[0].endswith("(alarm kl, since step 1)")
     assert not run.control.should_save
     assert not run.control.should_training_stop
@@ -85,7 +85,7 @@ def test_severe_alarms_alone_stop_a_run(start: Start) -> None:
     run.log(5, **COLLAPSED)
     assert run.control.should_training_stop
     assert run.control.should_save
-    assert run.warnings[-1] == "step 10: stopped by alarm entropy (--on-alarm)"
+    assert run.warnings[-1] == "step 10: stopped by alarm entropy (`on_alarm`)"
     assert not run.watch.stopped  # that is Ctrl-C: here the policy is saved and measured
 
 

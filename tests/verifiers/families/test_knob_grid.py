@@ -46,7 +46,7 @@ def test_a_range_over_powers_of_ten_is_divided_in_equal_ratios() -> None:
 
 @pytest.mark.parametrize("text", ["6..2", "3..3", "a..b", "1..", "..", "1..inf", "nan..2", "2,,3", ""])
 def test_what_is_no_range_says_how_to_write_one(text: str) -> None:
-    with pytest.raises(LearnableError, match=r"--knob k=.*as in k=2"):
+    with pytest.raises(LearnableError, match=r"`knobs` k=.*as in k=2"):
         read_axis("k", text)
 
 
@@ -72,7 +72,7 @@ def test_a_value_for_one_knob_leaves_the_usual_range_of_another() -> None:
     assert find_grid("arithmetic", {"digits": "3"}).turned == ("largest",)
     assert find_grid("arithmetic", {"digits": "3..5"}).turned == ("digits",)
     assert find_grid("arithmetic", {"arithmetic.largest": "5,9"}).turned == ("arithmetic.largest",)
-    with pytest.raises(LearnableError, match=r"give one a range, as in --knob NAME=LOW\.\.HIGH"):
+    with pytest.raises(LearnableError, match=r"give one a range, as in `knobs` NAME=LOW\.\.HIGH"):
         find_grid("arithmetic", {"largest": "5"})
 
 

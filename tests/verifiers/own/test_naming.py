@@ -35,7 +35,7 @@ def test_flags_are_added_to_the_name_once() -> None:
     assert state_range("my.py:score?range=0..4", None, 3.0) == "my.py:score?range=0..4&pass=3"
     with pytest.raises(JudgeError, match="says so already: say it once"):
         state_range("my.py:score?range=0..4", "0..4", None)
-    with pytest.raises(JudgeError, match="--verifier-range and --verifier-pass: 'number' is a verifier of ours"):
+    with pytest.raises(JudgeError, match="`verifier_range` and `verifier_pass`: 'number' is a verifier of ours"):
         state_range("number", "0..4", 1.0)
     with pytest.raises(LearnableError, match="is no range of rewards"):
         state_range("my.py:score", "0-4", None)

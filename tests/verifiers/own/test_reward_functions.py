@@ -110,7 +110,7 @@ def test_an_async_function_keeps_its_event_loop(write: Write) -> None:
 FAULTS = {
     "return [float('nan'), 0.5]": ["reward nan is outside [0, 1]", ""],
     "return [0.5, float('inf')]": ["", "reward inf is outside [0, 1]"],
-    "return [0.5, 1.5]": ["", "reward 1.5 is outside [0, 1]: --verifier-range LOW..HIGH says where rewards lie"],
+    "return [0.5, 1.5]": ["", "reward 1.5 is outside [0, 1]: `verifier_range` LOW..HIGH says where rewards lie"],
     "return [None, 0.5]": ["the judge returned None", ""],
     "return [0.5]": ["the reward function returned 1 rewards for 2 completions"] * 2,
     "return [0.5] * 3": ["the reward function returned 3 rewards for 2 completions"] * 2,
@@ -141,7 +141,7 @@ def test_a_function_for_chats_says_why_it_fails_on_text(write: Write) -> None:
     name = write("def score(completions, **_):\n    return [float(c[0]['content'] == 'a') for c in completions]\n")
     assert rewards(name, "a", "b", chat=CHAT) == [1.0, 0.0]
     (score,) = score_jobs(jobs(name, "a"))
-    assert "the prompt is text: --chat on makes messages of it" in shorten_reason(score.reason)  # as reports have it
+    assert "the prompt is text: `mode` on makes messages of it" in shorten_reason(score.reason)  # as reports have it
 
 
 def test_a_truncated_completion_stays_so(write: Write) -> None:

@@ -59,13 +59,13 @@ def test_texts_say_a_scale(text: str | None, passes: str | None, scale: RewardSc
 @pytest.mark.parametrize(
     ("text", "passes", "message"),
     [
-        ("2", None, "--verifier-range '2' is no range of rewards: write LOW..HIGH"),
+        ("2", None, "`verifier_range` '2' is no range of rewards: write LOW..HIGH"),
         ("2..0", None, "the range of rewards 2..0 is none"),
         ("1..1", None, "the range of rewards 1..1 is none"),
         ("0..1e999", None, "the range of rewards 0..inf is none"),
         ("nan..1", None, "is no range of rewards"),
         ("0..2", "3", "a reward of 3 is to pass, which is outside 0..2"),
-        ("0..2", "much", "--verifier-pass 'much' is no number"),
+        ("0..2", "much", "`verifier_pass` 'much' is no number"),
         ("0..2", "nan", "a reward of nan is to pass"),
     ],
 )

@@ -25,7 +25,8 @@ from learnable.data.sources.files.options import NO_OPTIONS, AnswerOptions, read
 from learnable.data.sources.files.templates import Template, find_column, read_template
 
 LOOKED_AT = 200  # rows at the beginning of a file, by which its layout is told
-OTHERWISE = "--prompt-column, --answer-column and --verifier say otherwise"
+OTHERWISE = "`prompt_column`, `answer_column` and `verifier` say otherwise"
+OTHER_QUESTION = "`prompt_column` and `prompt_template` say otherwise"
 MADE_SPECS = ("tests", "instructions")  # readings of what is a spec without an answer
 
 
@@ -55,7 +56,7 @@ class Question:
 
     def read(self, row: Row, place: str, choices: AnswerOptions = NO_OPTIONS) -> object:
         """Return the prompt of a row. Raises `BadRowError` where there is no such column."""
-        question = read_column(row, self.column, place, "--prompt-column")
+        question = read_column(row, self.column, place, "prompt_column")
         if not isinstance(question, str) or not question.strip():
             return question
         question = question if self.template is None else self.template.fill(row, place)
@@ -306,6 +307,6 @@ def _two_layouts(place: str, layouts: Sequence[Recognised]) -> str:
     listing = " and like ".join(f"{one.layout.name} ({one.question.column}, {one.answer})" for one in layouts)
     column = layouts[0].answer
     return (
-        f"{place}: the rows look like {listing}: say which column has the answer, as in --answer-column {column}, and "
-        "which has the prompt with --prompt-column, or split a file that has rows of both"
+        f"{place}: the rows look like {listing}: say which column has the answer, as in `answer_column` {column}, and "
+        "which has the prompt with `prompt_column`, or split a file that has rows of both"
     )

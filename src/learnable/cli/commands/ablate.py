@@ -63,7 +63,7 @@ def ablate(
             "--dry-run", help="Check and print the runs, what differs and the completions each makes; train nothing."
         ),
     ] = False,
-    prefect: options.UsePrefect = False,
+    use_prefect: options.UsePrefect = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -91,7 +91,7 @@ def ablate(
             return
         from learnable.flows.ablating import run_ablation
 
-        report = run_ablation(prepared, use_prefect=prefect)
+        report = run_ablation(prepared, use_prefect=use_prefect)
         show_report(shell, report)
         if report.failed:
             raise typer.Exit(BAD_INPUT)

@@ -93,7 +93,7 @@ def find(
     schedule: ScheduleArguments,
     then_train: ThenTrain = False,
     allow_silent_reward: Annotated[bool, option_of(TrainSettings, "allow_silent_reward")] = False,
-    prefect: options.UsePrefect = True,
+    use_prefect: options.UsePrefect = True,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     version: options.Version = False,
@@ -120,14 +120,14 @@ def find(
         if goal.dry_run:
             show_plan(shell, plan_curation(settings, goal.gpu_hour_price))
             return
-        scheduled = schedule.timetable(prefect=prefect)
+        scheduled = schedule.timetable(prefect=use_prefect)
         training = training_settings(then_train=then_train, allow_silent_reward=allow_silent_reward)
         if scheduled:
             from learnable.flows.launch import serve_curation
 
             serve_curation(settings, training, scheduled)
             return
-        show_curation(shell, run_curation(settings, training, use_prefect=prefect))
+        show_curation(shell, run_curation(settings, training, use_prefect=use_prefect))
 
 
 def training_settings(*, then_train: bool, allow_silent_reward: bool) -> TrainSettings | None:

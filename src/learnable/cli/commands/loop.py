@@ -43,7 +43,7 @@ def loop(
     given: Annotated[Given, flags_of(LoopSettings, GOES_ON, workers=WORKERS)],
     arguments: TrainArguments,
     schedule: ScheduleArguments,
-    prefect: options.UsePrefect = False,
+    use_prefect: options.UsePrefect = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -58,7 +58,7 @@ def loop(
 
             serve_loop(settings, scheduled)
             return
-        show_loop(shell, run_loop(settings, use_prefect=prefect))
+        show_loop(shell, run_loop(settings, use_prefect=use_prefect))
 
 
 def show_loop(shell: Shell, report: LoopReport) -> None:

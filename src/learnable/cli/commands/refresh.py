@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,7 +51,7 @@ def refresh(
     given: Annotated[Given, flags_of(RefreshSettings, workers=WORKERS)],
     engine: EngineArguments,
     schedule: ScheduleArguments,
-    prefect: options.UsePrefect = True,
+    use_prefect: options.UsePrefect = True,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -61,18 +60,18 @@ def refresh(
         from learnable.flows.launch import run_refresh
 
         settings = RefreshSettings(**given.read(), engine=engine.settings())
-        if scheduled := schedule.timetable(prefect=prefect):
+        if scheduled := schedule.timetable(prefect=use_prefect):
             from learnable.flows.launch import serve_refresh
 
             serve_refresh(settings, scheduled)
             return
-        show_refresh(shell, run_refresh(settings, use_prefect=prefect))
+        show_refresh(shell, run_refresh(settings, use_prefect=use_prefect))
 
 
 def show_refresh(shell: Shell, report: RefreshReport) -> None:
     """Show what changed in each family, how much of the old set was still good, and what to type next."""
     if shell.as_json:
-        shell.out.file.write(json.dumps(report.to_json(), indent=2) + "\n")
+        shell.dump(report.to_json())
         return
     from learnable.flows.refreshing.publishing import describe_changes
 

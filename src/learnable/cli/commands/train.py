@@ -89,7 +89,7 @@ def train(
     arguments: TrainArguments,
     pool: PoolArguments,
     schedule: ScheduleArguments,
-    prefect: options.UsePrefect = False,
+    use_prefect: options.UsePrefect = False,
     explain: Annotated[
         bool,
         training_option(
@@ -117,7 +117,7 @@ def train(
             if scheduled or gpu_memory:
                 raise LearnableError("--cron, --every and --gpu-memory are for a curated set: give --curated")
             unset = arguments.settings({"curated": ""})
-            do_job(shell, *pool.make_settings(unset), explain=explain, use_prefect=prefect)
+            do_job(shell, *pool.make_settings(unset), explain=explain, use_prefect=use_prefect)
             return
         settings = arguments.settings()
         other = describe_gpus(gpu_memory, gpus)
@@ -132,4 +132,4 @@ def train(
 
             serve_training(settings, scheduled)
             return
-        show_training(shell, run_training(settings, use_prefect=prefect))
+        show_training(shell, run_training(settings, use_prefect=use_prefect))

@@ -13,6 +13,7 @@ from rich.markup import escape
 from learnable.cli import options
 from learnable.cli.arguments import count_workers, name_verifier
 from learnable.cli.console import UNSCORED, Shell, open_shell
+from learnable.cli.flags import name_flags
 
 if TYPE_CHECKING:
     from learnable.verifiers.files.scoring import VerifySummary
@@ -104,7 +105,7 @@ def say_unscored(shell: Shell, verifier: str, reasons: Mapping[str, int]) -> Non
     """Say that a verifier gave no reward at all, and why."""
     why = "; ".join(f"{count:,} x {reason}" for reason, count in reasons.items())
     shell.err.print(
-        f"[red]error:[/red] {escape(f'verifier {verifier!r} gave no row a reward: {why}')}",
+        f"[red]error:[/red] {escape(name_flags(f'verifier {verifier!r} gave no row a reward: {why}'))}",
         highlight=False,
         soft_wrap=True,
     )

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from learnable.cli.display.fitted_table import figure
 from learnable.cli.display.terminal_text import SafeConsole, print_text, shorten
+from learnable.cli.flags import name_flags
 
 if TYPE_CHECKING:
     from learnable.data.curated.manifest import Manifest
@@ -65,7 +66,7 @@ def print_group(out: SafeConsole, shown: ShownPrompt, completions: Sequence[Show
     if total:
         out.print(Text(f"\n{total} completions, {'best first' if sort == 'reward' else 'by index'}", style="bold"))
     if shown.note:
-        print_text(out, shown.note, "note" if total else "completions")
+        print_text(out, name_flags(shown.note), "note" if total else "completions")
     worst = count - count // 2 if sort == "reward" and count > 1 else count  # where the worst ones begin
     for completion in completions[:worst]:
         print_completion(out, completion, counts=_counts(completion, shown))

@@ -7,6 +7,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from learnable.cli.display.fitted_table import Column, FittedTable, figure
+from learnable.cli.flags import name_flags
 
 if TYPE_CHECKING:
     from learnable.data.curated.manifest import SummaryRow
@@ -166,7 +167,7 @@ def tabulate_settings(rows: Sequence[ExplainedSetting]) -> FittedTable:
     )
     for row in rows:
         shown = " ".join(map(str, row.value)) if isinstance(row.value, tuple) else str(row.value)
-        table.add_row(row.name, shown, row.source, row.why)
+        table.add_row(row.name, shown, row.source, name_flags(row.why))
     return table
 
 

@@ -94,7 +94,7 @@ def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
 
 
 def test_a_missing_answer_column_is_named(tmp_path: Path) -> None:
-    with pytest.raises(LearnableError, match=r"no column 'label' .*--answer-column"):
+    with pytest.raises(LearnableError, match=r"no column 'label' .*`answer_column`"):
         read(write_lines(tmp_path / "q.jsonl", GOOD), answer="label")
 
 
@@ -125,5 +125,5 @@ def test_a_folder_that_holds_something_else_is_left_to_datasets(tmp_path: Path) 
 
 def test_a_folder_without_the_split_names_those_it_has(tmp_path: Path) -> None:
     write_lines(tmp_path / "test.jsonl", GOOD)
-    with pytest.raises(LearnableError, match="has no split 'train': name one of test with --dataset-split"):
+    with pytest.raises(LearnableError, match="has no split 'train': name one of test with `dataset_split`"):
         read(tmp_path)

@@ -193,7 +193,7 @@ def test_a_column_that_no_prompt_shows_is_told(
     _, heard = read(tmp_path, rows, **columns)
     warning = next(text for text in heard.warnings if "no prompt shows" in text)
     assert told in warning
-    assert f"--prompt-template {flag}" in warning
+    assert f"`prompt_template` {flag}" in warning
 
 
 def test_labels_solutions_and_copies_are_not_told(tmp_path: Path) -> None:
@@ -257,8 +257,8 @@ def test_lines_without_anything_are_left_out(tmp_path: Path) -> None:
         ("{q", "expected '}'"),
         ("{}", "no column"),
         ("{q!r}", "no column"),
-        ("{q} {absent}", r"no column 'absent'.*--prompt-template"),
-        ("{chat}", "a chat is named with --prompt-column"),
+        ("{q} {absent}", r"no column 'absent'.*`prompt_template`"),
+        ("{chat}", "a chat is named with `prompt_column`"),
     ],
 )
 def test_what_is_no_template_is_refused(template: str, message: str, tmp_path: Path) -> None:
@@ -270,20 +270,20 @@ def test_what_is_no_template_is_refused(template: str, message: str, tmp_path: P
 @pytest.mark.parametrize(
     ("row", "flags"),
     [
-        ({"question": "1 + 2?", "answer": "3"}, "--prompt-column question --answer-column answer --verifier number"),
+        ({"question": "1 + 2?", "answer": "3"}, "`prompt_column` question `answer_column` answer `verifier` number"),
         (
             {"content": "x + x?", "answer": r"\frac{x}{2}"},
-            "--prompt-column content --answer-column answer --verifier mathematics",
+            "`prompt_column` content `answer_column` answer `verifier` mathematics",
         ),
         (
             {"query": "Who?", "candidates": ["(A) Ann", "(B) Bob"], "gold": "A"},
-            r'--prompt-template "{query}\n{candidates}" --answer-column gold --verifier choice',
+            r'`prompt_template` "{query}\n{candidates}" `answer_column` gold `verifier` choice',
         ),
         (
             {"story": "Ann is in Rome.", "question": "Where?", "answer": "Rome"},
-            r'--prompt-template "{story}\n{question}" --answer-column answer --verifier text',
+            r'`prompt_template` "{story}\n{question}" `answer_column` answer `verifier` text',
         ),
-        ({"instruction": "Sing to me."}, "--prompt-column instruction --verifier FILE.py:OBJECT"),
+        ({"instruction": "Sing to me."}, "`prompt_column` instruction `verifier` FILE.py:OBJECT"),
     ],
 )
 def test_no_verifier_comes_with_advice_on_columns(row: dict[str, Any], flags: str, tmp_path: Path) -> None:

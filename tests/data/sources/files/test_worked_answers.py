@@ -49,7 +49,7 @@ def test_what_was_taken_for_granted_is_said_once(tmp_path: Path, monkeypatch: py
     read(tmp_path, [{"question": f"How many, {number}?", "answer": WORKED} for number in range(3)])
     [note] = said
     assert "verifier 'number'" in note
-    assert "--verifier" in note
+    assert "`verifier`" in note
 
 
 def test_a_row_that_is_no_worked_solution_among_others_is_named(tmp_path: Path) -> None:

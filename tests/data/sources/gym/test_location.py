@@ -33,15 +33,15 @@ def test_hyphens_case_and_percent_signs_are_read():
     ],
 )
 def test_what_cannot_be_read_is_said_before_anything_starts(location, words):
-    with pytest.raises(LearnableError, match=r"--prompts .*reasoning-gym:") as error:
+    with pytest.raises(LearnableError, match=r"`location` .*reasoning-gym:") as error:
         PromptSettings(location=location)
     assert words in str(error.value)
 
 
-@pytest.mark.parametrize("flag", ["answer_column", "verifier", "split_by"])
-def test_flags_of_files_are_refused(flag):
-    with pytest.raises(LearnableError, match=f"leave out --{flag.replace('_', '-')}"):
-        PromptSettings(location="reasoning-gym:maze", **{flag: "number"})
+@pytest.mark.parametrize("name", ["answer_column", "verifier", "split_by"])
+def test_settings_of_files_are_refused(name):
+    with pytest.raises(LearnableError, match=f"leave out `{name}`"):
+        PromptSettings(location="reasoning-gym:maze", **{name: "number"})
 
 
 def test_knobs_of_families_are_refused_with_how_to_write_them():

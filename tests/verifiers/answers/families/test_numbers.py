@@ -119,9 +119,9 @@ def test_another_answer_is_another_problem(forms: list[str], one: str, other: st
 @pytest.mark.parametrize(
     ("form", "limit", "message"),
     [
-        ("Subtraction", 500, "has 441 distinct problems; you asked for 500: set --knob arithmetic.largest above 20"),
-        ("WideGap", 3000, "has 2,550 distinct problems; you asked for 3,000: set --knob comparison.gap below 50, or"),
-        ("WordLength", 200, "has 140 distinct problems; you asked for 200: name more forms, or give --limit 140"),
+        ("Subtraction", 500, "has 441 distinct problems; you asked for 500: set `knobs` arithmetic.largest above 20"),
+        ("WideGap", 3000, "has 2,550 distinct problems; you asked for 3,000: set `knobs` comparison.gap below 50, or"),
+        ("WordLength", 200, "has 140 distinct problems; you asked for 200: name more forms, or give `limit` 140"),
     ],
 )
 def test_more_than_the_space_has_is_refused_with_the_knob_to_change(form: str, limit: int, message: str) -> None:

@@ -155,7 +155,7 @@ def test_one_line_says_what_was_recognised_and_how_to_say_otherwise() -> None:
     assert found.describe("q.parquet") == (
         "q.parquet looks like verl: the prompt is column 'prompt', the answer is the number or expression in column "
         "'reward_model.ground_truth', judged by the verifier 'number' where it is a number, else by the verifier "
-        "'mathematics'; --prompt-column, --answer-column and --verifier say otherwise"
+        "'mathematics'; `prompt_column`, `answer_column` and `verifier` say otherwise"
     )
 
 
@@ -211,7 +211,7 @@ def test_a_judge_that_tests_do_not_suit_is_not_overruled() -> None:
 
 def test_two_layouts_are_no_guess() -> None:
     row = VERL | {"solution": r"$\boxed{3}$"}
-    with pytest.raises(BadRowError, match=r"line 1: the rows look like verl \(.*\) and like TRL \(.*--answer-column"):
+    with pytest.raises(BadRowError, match=r"line 1: the rows look like verl \(.*\) and like TRL \(.*`answer_column`"):
         find([row])
     assert read([row], answer="solution")[0].spec == {"answer": "3"}
     assert read([row], answer="reward_model.ground_truth")[0].spec == {"answer": 72}
