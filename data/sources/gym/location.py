@@ -34,9 +34,7 @@ def read_location(location: str) -> GymLocation:
     """
     name, _, query = location.removeprefix(GYM).partition("?")
     if not name.strip():
-        raise LearnableError(
-            f"`location` {location!r} names no data set: write {GYM}chain_sum, or {GYM}* for all"
-        )
+        raise LearnableError(f"`location` {location!r} names no data set: write {GYM}chain_sum, or {GYM}* for all")
     knobs: dict[str, str] = {}
     for part in filter(None, query.split("&")):
         key, equals, value = (unquote(piece).strip() for piece in part.partition("="))

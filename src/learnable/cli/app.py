@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import typer
 from typer import rich_utils
@@ -26,13 +27,13 @@ from learnable.cli.commands.show import SHOW_HELP, show
 from learnable.cli.commands.train import TRAIN_HELP, train
 from learnable.cli.commands.verify import VERIFY_HELP, verify
 from learnable.cli.display.terminal_text import SafeConsole
-from learnable.cli.flags import FlagCommand
+from learnable.cli.flags import FlagApp, FlagCommand
 
 # Only what `--help` needs is imported up here: torch, vllm, trl, polars and prefect wait inside the commands.
 
 rich_utils.Console = SafeConsole  # type: ignore[attr-defined]  # what typer says of arguments, and its tracebacks
 
-app = typer.Typer(
+app = FlagApp(
     no_args_is_help=True,
     context_settings=options.HELP_FLAGS,
     help="Find the prompts a language model can learn from.",
@@ -40,12 +41,20 @@ app = typer.Typer(
 find_app = typer.Typer(context_settings=options.HELP_FLAGS)
 
 
+class FindCommand(FlagCommand):
+    """`find-learnable`, whose messages may be about settings of other commands too."""
+
+    def find_root(self, ctx: Any) -> Any:
+        """Return `learnable`."""
+        return typer.main.get_command(app)
+
+
 @app.callback()
 def about(version: options.Version = False) -> None:
     """Find the prompts a language model can learn from."""
 
 
-find_app.command(help=FIND_HELP)(find)
+find_app.command(help=FIND_HELP, cls=FindCommand)(find)
 app.command(help=FIND_HELP)(find)
 app.command(help=DIAL_HELP)(dial)
 app.command(help=TRAIN_HELP)(train)

@@ -203,20 +203,26 @@ class FlagCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
-        learn_flags(ctx)
+        learn_flags(self, self.find_root(ctx))
         return super().invoke(ctx)
 
+    def find_root(self, ctx: Any) -> Any:
+        """Return the command that this one is part of."""
+        return ctx.find_root().command
 
-def learn_flags(context: Any) -> None:
-    """Let `name_flags` know the flags of the command that runs, and of the others for what that one has not."""
-    root = context.find_root().command
-    if not hasattr(root, "commands"):  # `find-learnable` is a command alone
-        from learnable.cli.app import app
 
-        root = typer.main.get_command(app)
-    commands = getattr(root, "commands", {})
+class FlagApp(typer.Typer):
+    """Commands whose messages say flags."""
+
+    def command(self, *names: Any, **options: Any) -> Any:
+        """Return what makes a function a command of this application, as typer does."""
+        return super().command(*names, **({"cls": FlagCommand} | options))
+
+
+def learn_flags(running: Any, root: Any) -> None:
+    """Let `name_flags` know the flags of the command that runs, and of the root's others for what that one has not."""
     FLAG_NAMES.clear()
-    for command in (context.command, *commands.values()):
+    for command in (running, *root.commands.values()):
         for option in command.params:
             if option.param_type_name == "option":
                 FLAG_NAMES.setdefault(option.name, next(flag for flag in option.opts if flag.startswith("--")))

@@ -13,7 +13,7 @@ from learnable.cli import options
 from learnable.cli.arguments import DEFAULTS
 from learnable.cli.console import Shell, open_shell
 from learnable.cli.display.report_tables import tabulate_ledger
-from learnable.cli.flags import FlagCommand, learn_flags
+from learnable.cli.flags import FlagApp, learn_flags
 
 if TYPE_CHECKING:
     from learnable.data.ledger.upkeep import Damage, LedgerSummary
@@ -29,7 +29,7 @@ Examples:
   learnable ledger compact --store learnable-store
 """
 
-ledger_app = typer.Typer(help=LEDGER_HELP, invoke_without_command=True)
+ledger_app = FlagApp(help=LEDGER_HELP, invoke_without_command=True)
 
 DAMAGE_FOUND = 1
 MANY_FILES = 1000  # beyond this, looking things up takes seconds
@@ -42,7 +42,7 @@ def ledger(context: typer.Context, store: Store = DEFAULTS.store, as_json: optio
     """Show what a store holds."""
     if context.invoked_subcommand is not None:
         return
-    learn_flags(context)
+    learn_flags(context.command, context.find_root().command)
     with open_shell(as_json=as_json, quiet=True) as shell:
         from learnable.data.ledger.upkeep import summarise_ledger
         from learnable.data.store import Store
@@ -50,7 +50,7 @@ def ledger(context: typer.Context, store: Store = DEFAULTS.store, as_json: optio
         show_ledger(shell, summarise_ledger(Store(store).open().ledger), store)
 
 
-@ledger_app.command(cls=FlagCommand)
+@ledger_app.command()
 def check(store: Store = DEFAULTS.store, wait: options.Wait = DEFAULTS.wait, as_json: options.AsJson = False) -> None:
     """Verify every file against its checksum; set damaged ones aside. Exit status 1 when there was one."""
     with open_shell(as_json=as_json, quiet=False) as shell:
@@ -65,7 +65,7 @@ def check(store: Store = DEFAULTS.store, wait: options.Wait = DEFAULTS.wait, as_
         raise typer.Exit(DAMAGE_FOUND)
 
 
-@ledger_app.command(cls=FlagCommand)
+@ledger_app.command()
 def compact(store: Store = DEFAULTS.store, wait: options.Wait = DEFAULTS.wait, as_json: options.AsJson = False) -> None:
     """Merge small files. May be interrupted at any time: nothing is lost, and no row is seen twice."""
     with open_shell(as_json=as_json, quiet=False) as shell:
