@@ -22,5 +22,5 @@ class RecordedVerifier:
         source = self.name.removeprefix(RECORDED).partition("?")[0]
         return Score.unscored(
             f"its reward is not in the file that it came from ({source}), and nobody here can judge it: name a judge "
-            "with --verifier"
+            "with `verifier`"
         )

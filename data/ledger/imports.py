@@ -94,7 +94,7 @@ class Imports:
             except (OSError, pl.exceptions.PolarsError) as error:
                 raise LearnableError(
                     f"cannot read {str(file)!r} ({' '.join(str(error).split())}): it says what was imported; "
-                    "restore it, or import into another --store"
+                    "restore it, or import into another `store`"
                 ) from error
             self._index.update(zip(rows["key"], rows["rollout_index"], strict=True))
             for question, last in rows.group_by("question_id").agg(pl.col("rollout_index").max()).iter_rows():

@@ -86,7 +86,7 @@ def run_import(settings: ImportSettings) -> ImportReport:
             if not is_counted and not is_text_table(first):
                 raise LearnableError(f"{file!r} is no table of counts, and others are: import it by itself")
         return _import_counts(settings, columns, started)
-    for name, given in (("--k", settings.k), ("--rate", settings.rate)):
+    for name, given in (("`k`", settings.k), ("`rate`", settings.rate)):
         if given:
             raise LearnableError(f"{name} {given} is for count tables, and these files hold rollouts: leave it out")
     files = open_rollout_files(settings.files, settings.reward, skip_bad_rows=settings.curation.prompts.skip_bad_rows)
@@ -174,10 +174,10 @@ def _import_counts(settings: ImportSettings, columns: CountColumns, started: flo
 def _why_no_set(settings: ImportSettings, models: Sequence[str], mine: Sequence[Counted]) -> str:
     """Say why no set is made of the counts, or of these models' together; "" where one is."""
     if len(models) > 1 and not settings.curation.policy:
-        return f"of {len(models)} models: give --policy MODEL, one of those above, for a set of its counts"
+        return f"of {len(models)} models: give `policy` MODEL, one of those above, for a set of its counts"
     if not mine:
         raise LearnableError(
-            f"--policy {settings.curation.policy} is none of the models of these counts: give one of "
+            f"`policy` {settings.curation.policy} is none of the models of these counts: give one of "
             f"{', '.join(models)}"
         )
     if any(row.prompt is None for row in mine):
@@ -193,7 +193,7 @@ def read_range(settings: ImportSettings) -> RewardScale:
     try:
         return read_scale(settings.reward_range or "0..1", None if passes is None else repr(passes))
     except LearnableError as error:
-        raise LearnableError(str(error).replace("--verifier-", "--reward-")) from error
+        raise LearnableError(str(error).replace("`verifier_", "`reward_")) from error
 
 
 def _check_rewards(survey: Survey, scale: RewardScale, files: RolloutFiles) -> None:
@@ -203,8 +203,8 @@ def _check_rewards(survey: Survey, scale: RewardScale, files: RolloutFiles) -> N
     raise LearnableError(
         f"{', '.join(files.names)}: rewards go from {low:g} to {high:g}, outside of "
         f"{scale.lowest:g}..{scale.highest:g}: "
-        "say where they lie with --reward-range LOW..HIGH, and which pass with --reward-pass, or name another with "
-        "--reward"
+        "say where they lie with `reward_range` LOW..HIGH, and which pass with `reward_pass`, or name another with "
+        "`reward`"
     )
 
 
@@ -215,7 +215,7 @@ def _choose_model(settings: ImportSettings, files: RolloutFiles, survey: Survey)
         return files, survey
     if wanted not in models:
         raise LearnableError(
-            f"{', '.join(files.names)}: rollouts of {len(models)} models ({', '.join(models)}): name one with --policy"
+            f"{', '.join(files.names)}: rollouts of {len(models)} models ({', '.join(models)}): name one with `policy`"
         )
     chosen = replace(files, model=str(wanted))
     return chosen, chosen.survey()
@@ -231,7 +231,7 @@ def find_imported_policy(name: str | None, models: Iterable[str], label: str) ->
     if name is None:
         if not named:
             progress().note(
-                f"the files name no model, so it is called {label!r} here: give --policy, a folder or a hub id, and "
+                f"the files name no model, so it is called {label!r} here: give `policy`, a folder or a hub id, and "
                 "find-learnable goes on from these rollouts"
             )
         name = named[0] if named else label

@@ -113,7 +113,7 @@ def _count_rate(row: Row, column: str, k: int | None, place: str) -> tuple[int, 
     value = _get(row, column, place, "the share of completions that passed")
     if k is None:
         raise LearnableError(
-            f"{place}: column {column!r} is a rate, {value}, and says not of how many completions: give --k, as the "
+            f"{place}: column {column!r} is a rate, {value}, and says not of how many completions: give `k`, as the "
             "data set's card says it"
         )
     try:
@@ -126,7 +126,7 @@ def _count_rate(row: Row, column: str, k: int | None, place: str) -> tuple[int, 
     if abs(rate - passes / k) > min(EXACT, 0.25 / k):
         raise LearnableError(
             f"{place}: column {column!r} is {rate}, which {k} completions cannot give (nearest: {passes}/{k} = "
-            f"{passes / k:.4g}): give the --k that it was measured with"
+            f"{passes / k:.4g}): give the `k` that it was measured with"
         )
     return k, passes
 

@@ -22,7 +22,7 @@ def read_number(row: Row, column: str, place: str) -> float | None:
     """Return a number, None for null. Raises `BadRowError` for anything else, and where there is no such column."""
     if column not in row:
         raise BadRowError(
-            f"{place}: no column {column!r} (there are: {', '.join(map(str, row))}): name it with --reward"
+            f"{place}: no column {column!r} (there are: {', '.join(map(str, row))}): name it with `reward`"
         )
     value = row[column]
     if value is None or isinstance(value, bool):

@@ -48,7 +48,7 @@ def test_a_filter_and_a_reward_column_are_chosen_by_name(tmp_path: Path) -> None
     loose = [one.reward for _, one in open_rollout_files([samples], "exact_match,flexible-extract").read()]
     assert loose == [0.0, 1.0, 0.0, 1.0, 1.0, 0.0]
     trl = str(write_trl(tmp_path, OUTCOMES))
-    with pytest.raises(LearnableError, match=r"no column of rewards \(there are: step, .*\): name one with --reward"):
+    with pytest.raises(LearnableError, match=r"no column of rewards \(there are: step, .*\): name one with `reward`"):
         open_rollout_files([trl], "style").survey()
 
 
