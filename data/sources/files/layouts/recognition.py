@@ -26,7 +26,6 @@ from learnable.data.sources.files.templates import Template, find_column, read_t
 
 LOOKED_AT = 200  # rows at the beginning of a file, by which its layout is told
 OTHERWISE = "`prompt_column`, `answer_column` and `verifier` say otherwise"
-OTHER_QUESTION = "`prompt_column` and `prompt_template` say otherwise"
 MADE_SPECS = ("tests", "instructions")  # readings of what is a spec without an answer
 
 
@@ -200,7 +199,7 @@ def _may_judge(verifier: str | None, layout: FileLayout) -> bool:
 def tell_question(source: str, name: str, template: Template) -> str:
     """Say how the prompts of a well-known set are made, and how to say otherwise."""
     prompt = name_columns(template.names)
-    return f"{source} looks like {name}: the prompt is {prompt}; --prompt-column and --prompt-template say otherwise"
+    return f"{source} looks like {name}: the prompt is {prompt}; `prompt_column` and `prompt_template` say otherwise"
 
 
 def name_columns(names: Sequence[str]) -> str:
