@@ -80,7 +80,9 @@ def _choose_parts(curated: CuratedSet, wanted: Sequence[str]) -> list[str]:
         if part not in SET_PARTS:
             raise UnknownNameError("part of a curated set", part, SET_PARTS)
         if part in COMPLETION_PARTS:
-            raise LearnableError(f"--part {part} holds completions and no prompts to judge: `learnable train` takes it")
+            raise LearnableError(
+                f"`parts` {part} holds completions and no prompts to judge: `learnable train` takes it"
+            )
         if not curated.shards(part):
             raise LearnableError(f"curated set {str(curated.path)!r} has no part {part!r}")
     return list(dict.fromkeys(wanted)) or [part for part in USUAL_PARTS if curated.shards(part)]
@@ -92,7 +94,7 @@ def _order(table: pa.Table, order: str) -> pa.Table:
         return table
     missing = {"alpha", "beta", "p_zero", "p_one"} - set(table.column_names)
     if missing:
-        raise LearnableError(f"--order curriculum needs certificates, and the set has no {sorted(missing)[0]!r}")
+        raise LearnableError(f"`order` curriculum needs certificates, and the set has no {sorted(missing)[0]!r}")
     p_zero, p_one, alpha, beta = (table[name] for name in ("p_zero", "p_one", "alpha", "beta"))
     between = pc.subtract(pc.subtract(pa.scalar(1.0), p_zero), p_one)
     expected = pc.add(p_one, pc.multiply(between, pc.divide(alpha, pc.add(alpha, beta))))

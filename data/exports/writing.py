@@ -73,4 +73,4 @@ def _write_dataset(rows: Sequence[JsonObject], folder: Path) -> bool:
 
 
 def _cannot_write(place: Path, error: OSError) -> LearnableError:
-    return LearnableError(f"cannot write {str(place)!r}: {error.strerror or error}: give another --output")
+    return LearnableError(f"cannot write {str(place)!r}: {error.strerror or error}: give another `output`")

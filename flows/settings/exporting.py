@@ -33,6 +33,6 @@ class ExportSettings:
     def __post_init__(self) -> None:
         check_settings(self)
         if not self.to:
-            raise LearnableError(f"--to is missing: name a trainer, one of {', '.join(list_targets())}")
+            raise LearnableError(f"`to` is missing: name a trainer, one of {', '.join(list_targets())}")
         if not self.output:
-            raise LearnableError(f"--output is missing: name a folder for what {self.to} reads")
+            raise LearnableError(f"`output` is missing: name a folder for what {self.to} reads")
