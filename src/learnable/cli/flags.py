@@ -211,10 +211,13 @@ class FlagCommand(TyperCommand):
         return ctx.find_root().command
 
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
 class FlagApp(typer.Typer):
     """Commands whose messages say flags."""
 
-    def command(self, *names: Any, **options: Any) -> Any:
+    def command(self, *names: Any, **options: Any) -> Callable[[Function], Function]:
         """Return what makes a function a command of this application, as typer does."""
         return super().command(*names, **({"cls": FlagCommand} | options))
 
