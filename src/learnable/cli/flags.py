@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cached_property, update_wrapper
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -22,6 +22,7 @@ FLAG_NAMES: dict[str, str] = {}
 
 Command = Callable[..., None]
 Reader = Callable[[Any], Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,9 +210,6 @@ class FlagCommand(TyperCommand):
     def find_root(self, ctx: Any) -> Any:
         """Return the command that this one is part of."""
         return ctx.find_root().command
-
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class FlagApp(typer.Typer):
