@@ -189,8 +189,8 @@ class Sampling:
 
     def __post_init__(self) -> None:
         """Raise `LearnableError` for a template argument that engines and trainers set themselves."""
-        if taken := sorted(OWN_ARGUMENTS & self.template_args.keys()):
-            raise LearnableError(f"template argument {taken[0]!r} is not the template's own: leave it out")
+        if reserved := sorted(OWN_ARGUMENTS & self.template_args.keys()):
+            raise LearnableError(f"template argument {reserved[0]!r} is not the template's own: leave it out")
 
     @property
     def sampling_id(self) -> str:

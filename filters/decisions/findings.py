@@ -153,7 +153,7 @@ def _form_names(rows: Sequence[Row]) -> tuple[str, ...]:
 
 def _name(items: Iterable[str]) -> str:
     """Write a list, its end as a number where it is long."""
-    listed = list(items)
+    names = list(items)
     named = 5  # forms that a sentence names
-    more = f" and {len(listed) - named} more" if len(listed) > named else ""
-    return ", ".join(listed[:named]) + more
+    more = f" and {len(names) - named} more" if len(names) > named else ""
+    return ", ".join(names[:named]) + more

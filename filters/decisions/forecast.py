@@ -94,5 +94,5 @@ def advise(forecasts: Sequence[Forecast]) -> str:
 def _distinct(groups: pl.DataFrame) -> tuple[Belief, Values]:
     """Return the distinct posteriors, and how often prompts that share each are drawn."""
     columns = ["alpha", "beta", "p_zero", "p_one"]
-    counted = groups.group_by(columns).agg(pl.col("weight").sum()).sort(columns)
-    return Belief.of_moments(*(counted[name].to_numpy() for name in columns)), counted["weight"].to_numpy()
+    posteriors = groups.group_by(columns).agg(pl.col("weight").sum()).sort(columns)
+    return Belief.of_moments(*(posteriors[name].to_numpy() for name in columns)), posteriors["weight"].to_numpy()

@@ -126,9 +126,9 @@ def _sift(texts: Texts, own: Flags, members: Sequence[int], near: float) -> dict
 
 
 def _template_words(texts: Texts, distinct: Sequence[int]) -> Flags:
-    counted = np.full(len(texts), -1)
-    counted[distinct] = 0
-    starts = find_template_runs(texts, number_runs(texts, TEMPLATE_RUN), counted, share=0.0)
+    groups = np.full(len(texts), -1)
+    groups[distinct] = 0
+    starts = find_template_runs(texts, number_runs(texts, TEMPLATE_RUN), groups, share=0.0)
     return cover_words(starts, TEMPLATE_RUN)
 
 

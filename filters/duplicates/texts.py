@@ -165,12 +165,12 @@ def find_template_runs(texts: Texts, runs: Ids, groups: Ids, share: float) -> Fl
     group. `groups` numbers the group of each text, -1 for texts that are not counted.
     """
     owners = texts.owners
-    counted = pl.DataFrame({"run": runs, "text": owners, "group": groups[owners]}).filter(
+    occurrences = pl.DataFrame({"run": runs, "text": owners, "group": groups[owners]}).filter(
         pl.col("run") >= 0, pl.col("group") >= 0
     )
     sizes = pl.DataFrame({"group": groups}).group_by("group").len("size")
     templates = (
-        counted.unique()
+        occurrences.unique()
         .group_by("run", "group")
         .len("texts")
         .join(sizes, on="group")

@@ -93,8 +93,8 @@ def fit_family_prior(
     sizes = variance_model.effective(n, mean, variance)
     values = None
     if rewards is not None and variance_model.graded:
-        listed = rewards() if callable(rewards) else rewards
-        values = fit_value_model(listed, len(n), variance_model.ess_per_rollout)
+        own_rewards = rewards() if callable(rewards) else rewards
+        values = fit_value_model(own_rewards, len(n), variance_model.ess_per_rollout)
     pool = (pools or {}).get(variance_model.graded)
     return FamilyPrior(fit_belief(sizes, sizes * mean, pool), variance_model, values)
 
@@ -104,13 +104,13 @@ def fit_pools(families: Sequence[Values]) -> Pools:
 
     `families` are rollouts, mean reward and population variance of each one's groups, shape (3, groups).
     """
-    counted: dict[bool, list[Counts]] = {}
+    groups: dict[bool, list[Counts]] = {}
     for n, mean, variance in families:
         model = fit_variance_model(n, mean, variance)
         sizes = model.effective(n, mean, variance)
-        counted.setdefault(model.graded, []).append((sizes, sizes * mean))
-    wholes = {graded: np.concatenate(alike, axis=1) for graded, alike in counted.items()}
-    return {graded: fit_pool((wholes[graded][0], wholes[graded][1]), alike) for graded, alike in counted.items()}
+        groups.setdefault(model.graded, []).append((sizes, sizes * mean))
+    wholes = {graded: np.concatenate(alike, axis=1) for graded, alike in groups.items()}
+    return {graded: fit_pool((wholes[graded][0], wholes[graded][1]), alike) for graded, alike in groups.items()}
 
 
 def read_signal(groups: pl.DataFrame, by: Signal = "reward") -> tuple[Values, Values, Values]:
@@ -200,8 +200,8 @@ def certify(
     """
     numbered = groups.with_row_index("_row")
     if rewards is not None:
-        listed = rewards.group_by("prompt_id").agg(pl.col("reward").alias("_rewards"))
-        numbered = numbered.join(listed, on="prompt_id", how="left", maintain_order="left")
+        by_prompt = rewards.group_by("prompt_id").agg(pl.col("reward").alias("_rewards"))
+        numbered = numbered.join(by_prompt, on="prompt_id", how="left", maintain_order="left")
     columns = {name: np.zeros(len(groups)) for name in CERTIFICATE_COLUMNS}
     for (family,), members in numbered.group_by("family", maintain_order=True):
         for part in members.iter_slices(CERTIFIED_AT_ONCE):
@@ -209,9 +209,9 @@ def certify(
             rows = part["_row"].to_numpy()
             for name, values in columns.items():
                 values[rows] = certificates[name]
-    counted = pl.col("n") > 0
+    is_judged = pl.col("n") > 0
     return groups.with_columns(
-        pl.when(counted).then(pl.Series(columns[name])).alias(name) for name in CERTIFICATE_COLUMNS
+        pl.when(is_judged).then(pl.Series(columns[name])).alias(name) for name in CERTIFICATE_COLUMNS
     )
 
 

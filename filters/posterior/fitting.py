@@ -50,8 +50,8 @@ Counts = tuple[Values, Values]
 def fit_pool(groups: Counts, families: Sequence[Counts]) -> FittedBelief:
     """Fit the belief of a pool to all its groups, and how far its small families lie from it to the groups of those."""
     pool = fit_belief(*groups)
-    counted = [_usable(*family) for family in families]
-    small = [family for family in counted if BELIEF_FOLDS <= len(family[0]) < OWN_GROUPS]
+    groups_of = [_usable(*family) for family in families]
+    small = [family for family in groups_of if BELIEF_FOLDS <= len(family[0]) < OWN_GROUPS]
     if not pool.fitted_to or len(small) < 2:
         return pool
     # 64 small families tell how far from their pool they lie.
@@ -220,8 +220,8 @@ def _choose(grids: Sequence[_Grid], gains: Sequence[Values]) -> tuple[int, float
     best, squares = int(np.argmax(total)), np.zeros(len(total))
     for gain, grid in zip(gains, grids, strict=True):
         squares += ((gain[best] - gain) ** 2 / np.maximum(grid.folds.sum(axis=1), 1)).sum(axis=1)
-    chosen = int(np.argmax(total[best] - total <= 2 * np.sqrt(squares)))
-    return chosen, float(total[chosen])
+    place = int(np.argmax(total[best] - total <= 2 * np.sqrt(squares)))
+    return place, float(total[place])
 
 
 def _usable(n: ArrayLike, s: ArrayLike) -> Counts:

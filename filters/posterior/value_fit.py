@@ -47,8 +47,8 @@ def fit_value_model(rewards: Rewards, prompts: int, ess_per_rollout: float) -> V
         return None
     values, repeats, exact = _find_values(rewards[1])
     counts = count_values(values, repeats, rewards, prompts)
-    used = counts.any(axis=0)
-    values, repeats, counts = values[used], repeats[used], counts[counts.any(axis=1)][:, used]
+    is_drawn = counts.any(axis=0)
+    values, repeats, counts = values[is_drawn], repeats[is_drawn], counts[counts.any(axis=1)][:, is_drawn]
     alone = len(values) == 1
     if alone:  # another one may come still
         values, repeats = np.array([values[0], float(values[0] < 0.5)]), np.array([True, False])

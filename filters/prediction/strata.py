@@ -73,13 +73,13 @@ class TextPredictor:
         usable = np.sort(np.random.default_rng(0).permutation(usable)[:MAX_REGRESSION_GROUPS])
         if len(usable) < MIN_GROUPS_TO_PREDICT:
             return None
-        n, s, chosen = n[usable], s[usable], sampled[usable]
-        encoder = self.features.encode(rows, rows[chosen])
+        n, s, places = n[usable], s[usable], sampled[usable]
+        encoder = self.features.encode(rows, rows[places])
         # Whether words, and others' rates, are read
         all_ways = ((False, False), (True, False), (False, True), (True, True))
         plain = 2  # of these: without the rates of others, which must be worth it
         ways = all_ways if encoder.others else all_ways[:plain]
-        described = [encoder.transform(rows[chosen], words=words, others=others) for words, others in ways]
+        described = [encoder.transform(rows[places], words=words, others=others) for words, others in ways]
         fit = fit_rates(described, n, s, plain=plain)
         if fit is None:
             return None
@@ -95,7 +95,7 @@ class TextPredictor:
                 for part in np.array_split(rows, len(rows) // CERTIFIED_AT_ONCE + 1)
             ]
         )
-        rates[chosen] = fit.held_out
+        rates[places] = fit.held_out
         sources, known = tuple(encoder.name_sources(words=words, others=others)), tuple(encoder.known_rates)
         return Prediction(rates, ends, fit.deviance_explained, gain, error, len(n), sources, known)
 

@@ -40,8 +40,8 @@ def summarise(decided: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> 
 
 def count_decisions(decided: pl.LazyFrame) -> dict[str, int]:
     """Return how many prompts each decision took, most common first, only those that occur."""
-    counted = decided.group_by("decision").len().sort("len", "decision", descending=[True, False]).collect()
-    return {row["decision"]: row["len"] for row in counted.to_dicts()}
+    counts = decided.group_by("decision").len().sort("len", "decision", descending=[True, False]).collect()
+    return {row["decision"]: row["len"] for row in counts.to_dicts()}
 
 
 def component_stats(

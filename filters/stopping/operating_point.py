@@ -151,11 +151,11 @@ def match_fixed_together(
         losses = np.concatenate([losses, near])
         outcomes += try_losses(near)
         shares, missed = _find_shares(outcomes, aim, recall)
-    chosen = [(*losses[x], share) for x, share in shares.items()]
-    if not chosen or missed > 1e-7:  # a share of the prompts: less is rounding
-        chosen = [(USUAL_LOSS, USUAL_LOSS, 1.0)]
+    tables = [(*losses[x], share) for x, share in shares.items()]
+    if not tables or missed > 1e-7:  # a share of the prompts: less is rounding
+        tables = [(USUAL_LOSS, USUAL_LOSS, 1.0)]
     solvers = [partial(StoppingTable.solve, each, band, max_group, blocks, ess_per_rollout=ess) for each in beliefs]
-    return [_make_rule(chosen, solve) for solve in solvers]
+    return [_make_rule(tables, solve) for solve in solvers]
 
 
 def mix_outcomes(outcomes: Sequence[StoppingOutcome], weights: Sequence[float]) -> StoppingOutcome:
@@ -165,10 +165,10 @@ def mix_outcomes(outcomes: Sequence[StoppingOutcome], weights: Sequence[float]) 
 
 
 def _make_rule(
-    chosen: Sequence[tuple[float, float, float]], solve: Callable[[float, float], StoppingTable]
+    tables: Sequence[tuple[float, float, float]], solve: Callable[[float, float], StoppingTable]
 ) -> StoppingRule:
     """Return the rule of tables for these losses, of a false keep and a false drop, and shares of prompts."""
-    return StoppingRule(tuple(solve(keep, drop) for keep, drop, _ in chosen), tuple(share for *_, share in chosen))
+    return StoppingRule(tuple(solve(keep, drop) for keep, drop, _ in tables), tuple(share for *_, share in tables))
 
 
 def _find_shares(

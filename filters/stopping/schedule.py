@@ -103,8 +103,8 @@ class Schedule:
         each, families = self.budget.pilot_prompts, len(self.names)
         if self.budget.pilot_in_all:
             each = min(each, -(-self.budget.pilot_in_all // max(families, 1)))
-        chosen = [np.flatnonzero(self.family == number)[:each] for number in range(families)]
-        prompts = np.sort(np.concatenate(chosen)) if chosen else np.zeros(0, np.int64)
+        pilot = [np.flatnonzero(self.family == number)[:each] for number in range(families)]
+        prompts = np.sort(np.concatenate(pilot)) if pilot else np.zeros(0, np.int64)
         self.in_pilot[prompts] = True
         return self._request(prompts, np.full(len(prompts), min(self.budget.pilot_rollouts, self.budget.max_group)))
 
@@ -143,11 +143,11 @@ class Schedule:
         measured = np.zeros((3, len(prompts)))
         for part in _slices(len(prompts)):
             rows = self._find_rewards(prompts[part])
-            counted = ~np.isnan(rows)
-            n = counted.sum(axis=1).astype(np.float64)
-            sums = np.where(counted, rows, 0.0).sum(axis=1)
+            is_counted = ~np.isnan(rows)
+            n = is_counted.sum(axis=1).astype(np.float64)
+            sums = np.where(is_counted, rows, 0.0).sum(axis=1)
             mean = np.divide(sums, n, out=np.zeros_like(sums), where=n > 0)
-            squares = np.where(counted, (rows - mean[:, None]) ** 2, 0.0).sum(axis=1)
+            squares = np.where(is_counted, (rows - mean[:, None]) ** 2, 0.0).sum(axis=1)
             measured[:, part] = n, mean, np.divide(squares, n, out=np.zeros_like(sums), where=n > 0)
         n, mean, variance = measured
         return n, mean, variance
@@ -157,8 +157,8 @@ class Schedule:
         parts = [(np.zeros(0, np.int64), np.zeros(0))]
         for part in _slices(len(prompts)):
             rows = self._find_rewards(prompts[part])
-            counted = ~np.isnan(rows)
-            parts.append((np.nonzero(counted)[0] + part.start, rows[counted]))
+            is_counted = ~np.isnan(rows)
+            parts.append((np.nonzero(is_counted)[0] + part.start, rows[is_counted]))
         whose, rewards = zip(*parts, strict=True)
         return np.concatenate(whose), np.concatenate(rewards)
 
@@ -277,10 +277,10 @@ class Schedule:
         if self.strata:
             return np.sort(self._order_new()[:count])
         untouched = np.flatnonzero((self.requested[self._next_new :] == 0) & ~self.stopped[self._next_new :])
-        chosen = untouched[:count] + self._next_new
-        if len(chosen):
-            self._next_new = int(chosen[-1]) + 1
-        return chosen
+        prompts = untouched[:count] + self._next_new
+        if len(prompts):
+            self._next_new = int(prompts[-1]) + 1
+        return prompts
 
     def _refit(self, times: float) -> None:
         """Fit the families of which so many times more rollouts tell than they were fitted to, and solve their rules.

@@ -147,14 +147,14 @@ def _read_key(row: Row, prompt: PromptText | None, place: str) -> str:
         return text_key(prompt if isinstance(prompt, str) else prompt[-1].content)
     if row.get("prompt_id") in (None, ""):
         _get(row, "prompt", place, "the text, or 'prompt_id'")
-    given = str(row["prompt_id"])
-    if len(given) != ID_DIGITS or not set(given) <= set("0123456789abcdef"):
+    prompt_id = str(row["prompt_id"])
+    if len(prompt_id) != ID_DIGITS or not set(prompt_id) <= set("0123456789abcdef"):
         raise LearnableError(
-            f"{place}: column 'prompt_id' is {given[:60]!r}, which is no id of a store's prompt ({ID_DIGITS} hex "
+            f"{place}: column 'prompt_id' is {prompt_id[:60]!r}, which is no id of a store's prompt ({ID_DIGITS} hex "
             "digits, as `learnable show` prints): give a column 'prompt' with the text instead, or a second file with "
             "the columns prompt_id and prompt"
         )
-    return given
+    return prompt_id
 
 
 def _find_model(row: Row, rate: str, columns: CountColumns, place: str) -> str:

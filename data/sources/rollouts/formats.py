@@ -75,11 +75,11 @@ def describe_formats() -> str:
 
 def _read_gym(place: str, row: Row, wanted: Wanted) -> Iterator[Imported]:
     """NVIDIA-NeMo/Gym, nemo_gym/cli/eval.py and data/example_rollouts.jsonl of its environments."""
-    given, response = _object(row, "responses_create_params", place), row.get("response") or {}
+    request, response = _object(row, "responses_create_params", place), row.get("response") or {}
     usage = response.get("usage") or {}
     cut = (response.get("incomplete_details") or {}).get("reason") == "max_output_tokens"
-    system = [{"role": "system", "content": given["instructions"]}] if given.get("instructions") else []
-    prompt = given.get("input")
+    system = [{"role": "system", "content": request["instructions"]}] if request.get("instructions") else []
+    prompt = request.get("input")
     turns = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt or ())
     inner = {"responses_create_params", "response", "reward", "_ng_task_index", "_ng_rollout_index", "agent_ref"}
     rest = {name: value for name, value in row.items() if name not in inner}
