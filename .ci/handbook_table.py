@@ -17,7 +17,7 @@ from pathlib import Path
 from learnable.verifiers.poetry.forms import Count, Form, constrain_form, poem_forms, span
 from learnable.verifiers.poetry.forms.counts import MAX_COUNT, say_count, say_counts
 from learnable.verifiers.poetry.forms.labels import say_scheme
-from learnable.verifiers.poetry.forms.plan import Plan, plans
+from learnable.verifiers.poetry.forms.plan import FormPlan, plans
 from learnable.verifiers.poetry.judge import Judge, find_needed_share
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -102,7 +102,7 @@ def _rules(form: Form) -> tuple[list[str], list[str]]:
     return decides, earns
 
 
-def _plan(form: Form) -> Plan:
+def _plan(form: Form) -> FormPlan:
     """Return the plan of a poem as prompts ask for it."""
     parts = [part.part_lines() or 1 for part in (form.opening, form.closing) if part is not None]
     units = form.repeat_default or 1

@@ -212,13 +212,13 @@ def write_rule(rule: AlarmRule) -> tuple[str, ...]:
 def write_poem_keys() -> str:
     """Return the keys of a poem form's declaration."""
     from learnable.verifiers.poetry.forms import Form
-    from learnable.verifiers.poetry.forms.reading import SPECIAL
+    from learnable.verifiers.poetry.forms.reading import SPECIAL_NAMES
 
     meanings = _read_meanings()
     groups: Mapping[str, Mapping[str, str]] = meanings["keys"]
     defaults = {field.name: _default(field) for field in fields(Form) if field.name not in INSIDE}
     _require(set(defaults), {entry: text for group in groups.values() for entry, text in group.items()})
-    _require(set(SPECIAL), meanings["special"])
+    _require(set(SPECIAL_NAMES), meanings["special"])
     return _page(
         "Keys of a poem form",
         "A form is a TOML table: [how to declare one](../how-to/declare-a-poem-form.md). A count is a number (`8`), a "

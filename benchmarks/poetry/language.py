@@ -34,7 +34,7 @@ from learnable.verifiers.poetry.constraints.language import may_be_alike
 from learnable.verifiers.poetry.forms import find_form
 from learnable.verifiers.poetry.judge import find_needed_share
 from learnable.verifiers.poetry.language.model import LanguageModel
-from learnable.verifiers.poetry.language.reading import Reading, read_language
+from learnable.verifiers.poetry.language.reading import LanguageReading, read_language
 from learnable.verifiers.poetry.language.training.corpus import (
     Verse,
     assign_halves,
@@ -83,7 +83,7 @@ class Tally:
     reads: list[bool] = field(default_factory=list)
     passes: list[bool] = field(default_factory=list)
 
-    def add(self, reading: Reading, needed: float, others_pass: bool) -> None:
+    def add(self, reading: LanguageReading, needed: float, others_pass: bool) -> None:
         """Add one text, the share of language that its form needs, and whether all but its language passes."""
         self.scores.append(reading.earn(needed))
         self.margins.append(min(reading.margin, reading.variety - 0.5))
@@ -134,7 +134,7 @@ def sample(texts: Sequence[Text], count: int, chance: random.Random) -> list[Tex
     return [one for found in by_form.values() for one in chance.sample(found, min(count, len(found)))]
 
 
-def judge(lines: Sequence[str], spec: Spec, model: LanguageModel) -> tuple[Reading, float, bool]:
+def judge(lines: Sequence[str], spec: Spec, model: LanguageModel) -> tuple[LanguageReading, float, bool]:
     """Return how the lines read by this model, what their form needs, and whether all else about the poem passes."""
     found = examine("\n".join(lines), "", spec)
     if found is None:

@@ -19,7 +19,7 @@ from benchmarks.poetry.data import form_poems, human_poems
 from benchmarks.poetry.salads import SALADS, Pantry
 from learnable.data.records import Score
 from learnable.verifiers.poetry.forms import Form, find_form
-from learnable.verifiers.poetry.forms.plan import NO_RHYME, Plan, plans
+from learnable.verifiers.poetry.forms.plan import NO_RHYME, FormPlan, plans
 from learnable.verifiers.poetry.gate import FUNCTION_WORDS
 from learnable.verifiers.poetry.metre.scansion import scan
 from learnable.verifiers.poetry.poem import read_line
@@ -120,7 +120,7 @@ def mutants(form: Form, poem: Sequence[str]) -> Iterator[Mutant]:
         yield from _broken(plan, poem, places)
 
 
-def _broken(plan: Plan, poem: Sequence[str], places: Sequence[int]) -> Iterator[Mutant]:
+def _broken(plan: FormPlan, poem: Sequence[str], places: Sequence[int]) -> Iterator[Mutant]:
     ends = [poem[place].split()[-1].strip(".,;:!?\"'()-").lower() for place in places]
     for slot, place in enumerate(places):
         rhymed = plan.classes[slot] != NO_RHYME and plan.classes.count(plan.classes[slot]) > 1

@@ -13,7 +13,7 @@ import pronouncing
 from benchmarks.poetry.data import Stanza, rows, stanzas
 from learnable.verifiers.poetry.batch import find_scheme
 from learnable.verifiers.poetry.poem import read_line
-from learnable.verifiers.poetry.rhyme.pairs import FULL, credit_rhyme
+from learnable.verifiers.poetry.rhyme.pairs import FULL_RHYME, credit_rhyme
 
 
 def schemes(data: Path) -> dict[str, Any]:
@@ -68,6 +68,6 @@ def walker(data: Path) -> dict[str, float]:
     within = [pair for words in classes for pair in combinations(words, 2)]
     across = [pair for one, other in zip(classes, classes[7:], strict=False) for pair in product(one[:4], other[:4])]
     return {
-        "perfect rhymes that are full": sum(credit_rhyme(*pair) == FULL for pair in within) / len(within),
-        "pairs of other classes that are full": sum(credit_rhyme(*pair) == FULL for pair in across) / len(across),
+        "perfect rhymes that are full": sum(credit_rhyme(*pair) == FULL_RHYME for pair in within) / len(within),
+        "pairs of other classes that are full": sum(credit_rhyme(*pair) == FULL_RHYME for pair in across) / len(across),
     }

@@ -8,19 +8,18 @@ from itertools import combinations
 
 from learnable.data.records import JsonObject, Score, Spec
 from learnable.verifiers.explanation import Part, ShownLine, Styled
-from learnable.verifiers.poetry.bounds import LANGUAGE as BOUNDS
-from learnable.verifiers.poetry.bounds import VALIDITY
-from learnable.verifiers.poetry.constraints.case import Case
+from learnable.verifiers.poetry.bounds import LANGUAGE, VALIDITY
+from learnable.verifiers.poetry.constraints.case import PoemCase
 from learnable.verifiers.poetry.constraints.language import credit_lines, find_wanted, read_case
 from learnable.verifiers.poetry.constraints.lengths import credit_syllables
 from learnable.verifiers.poetry.constraints.rhymes import hear_case
 from learnable.verifiers.poetry.constraints.sounds import find_feet
 from learnable.verifiers.poetry.constraints.sounds import read_case as read_metre_case
 from learnable.verifiers.poetry.forms import Count, span
-from learnable.verifiers.poetry.forms.plan import NO_RHYME, Plan
+from learnable.verifiers.poetry.forms.plan import NO_RHYME, FormPlan
 from learnable.verifiers.poetry.forms.wording import FEET_NAMES
 from learnable.verifiers.poetry.gate import measure_retold
-from learnable.verifiers.poetry.judge import LANGUAGE, Judgement, find_needed_share, find_weight
+from learnable.verifiers.poetry.judge import LANGUAGE_COMPONENT, PoemJudgement, find_needed_share, find_weight
 from learnable.verifiers.poetry.language.dialect import write_standard
 from learnable.verifiers.poetry.language.model import load_model
 from learnable.verifiers.poetry.language.reading import credit_line
@@ -28,19 +27,16 @@ from learnable.verifiers.poetry.language.sameness import find_template
 from learnable.verifiers.poetry.metre.fit import name_rhythm
 from learnable.verifiers.poetry.metre.scansion import place_marks, scan
 from learnable.verifiers.poetry.poem import PoemLine
-from learnable.verifiers.poetry.rhyme.pairs import FULL, classify_rhyme
+from learnable.verifiers.poetry.rhyme.pairs import FULL_RHYME, classify_rhyme
 from learnable.verifiers.poetry.rhyme.schemes import infer_scheme
 from learnable.verifiers.poetry.verifier import PoetryVerifier, examine, may_retell
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red", "bright_cyan", "bright_magenta", "bright_yellow")
 RIGHT, PARTLY, WRONG = "green", "yellow", "red"
-LETTERS = "abcdefghijklmnopqrstuvwyz"
-MAX_HINTS = 8  # more would not help
-MULTIPLIED = ("validity", LANGUAGE)  # with the mean of the others, so without a weight in it
-TOLERATED = {LANGUAGE: 0.0, "metre": 0.95}  # what human verse lacks too is not worth a hint where it passes
+SCHEME_LETTERS = "abcdefghijklmnopqrstuvwyz"
+MULTIPLIED = ("validity", LANGUAGE_COMPONENT)  # with the mean of the others, so without a weight in it
+TOLERATED = {LANGUAGE_COMPONENT: 0.0, "metre": 0.95}  # what human verse lacks too is not worth a hint where it passes
 MANY_LOST = 3  # lines that read as no sentence, beyond which only the worst are named
-# What a line earns, with no leniency for few words, below which it reads as none: two in a hundred human lines do.
-NO_SENTENCE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +139,14 @@ def explain_poem(completion: str, spec: Spec, prompt: str = "") -> PoemExplanati
         return PoemExplanation(str(spec["form"]), score, (), (), (), ("write a poem: no line has a letter in it",))
     case = found.judgement.case
     parts = tuple(_list_parts(found.judgement, score))
-    hints = (*tuple(_list_hints(case, parts))[:MAX_HINTS], *found.remarks)
+    # More than eight would not help.
+    hints = (*tuple(_list_hints(case, parts))[:8], *found.remarks)
     return PoemExplanation(
         case.form.name, score, tuple(_explain_lines(case, found.judgement.smooth)), case.poem.blocks, parts, hints
     )
 
 
-def _explain_lines(case: Case, judged: Collection[str]) -> Iterator[LineAccount]:
+def _explain_lines(case: PoemCase, judged: Collection[str]) -> Iterator[LineAccount]:
     places = {index: slot for slot, index in enumerate(case.slots) if index is not None}
     heard = infer_scheme([line.end for line in case.poem.lines])
     wanted, credits = letter_rhymes(case.plan), credit_lines(case)
@@ -172,7 +169,7 @@ def _explain_lines(case: Case, judged: Collection[str]) -> Iterator[LineAccount]
         )
 
 
-def name_departure(case: Case, slot: int) -> str:
+def name_departure(case: PoemCase, slot: int) -> str:
     """Return what the line in a slot of the plan reads as where it does not keep the form's metre by itself."""
     line, fit = case.lines[slot], read_metre_case(case).lines[slot]
     if line is None or fit is None or fit.keeps:
@@ -180,12 +177,12 @@ def name_departure(case: Case, slot: int) -> str:
     return name_rhythm(line.words, case.form.metre, find_feet(case, slot))
 
 
-def letter_rhymes(plan: Plan) -> list[str]:
+def letter_rhymes(plan: FormPlan) -> list[str]:
     """Return the rhyme letter of each line of a plan, in order of first use; `x` for a line that needs no rhyme."""
     order = list(
         dict.fromkeys(number for number in plan.classes if number != NO_RHYME and plan.classes.count(number) > 1)
     )
-    letters = {number: LETTERS[index % len(LETTERS)] for index, number in enumerate(order)}
+    letters = {number: SCHEME_LETTERS[index % len(SCHEME_LETTERS)] for index, number in enumerate(order)}
     return [letters.get(number, "x") for number in plan.classes]
 
 
@@ -200,7 +197,7 @@ def write_count(count: Count, tolerance: int = 0) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
-def _list_parts(found: Judgement, score: Score) -> Iterator[Part]:
+def _list_parts(found: PoemJudgement, score: Score) -> Iterator[Part]:
     form, expected = found.case.form, found.case.plan.size
     for name, value in score.components.items():
         strict = found.strict.get(name)
@@ -208,7 +205,7 @@ def _list_parts(found: Judgement, score: Score) -> Iterator[Part]:
         yield Part(name, value, 0.0 if name in MULTIPLIED else find_weight(name), strict, needs or None)
 
 
-def _list_hints(case: Case, parts: Sequence[Part]) -> Iterator[str]:
+def _list_hints(case: PoemCase, parts: Sequence[Part]) -> Iterator[str]:
     """Yield what would raise the reward, the most expensive faults first."""
     for part in sorted(parts, key=lambda part: (part.value - 1) * (part.weight or 4.0)):
         if part.value < 1 - 1e-9:
@@ -222,13 +219,13 @@ def _describe_share(part: Part) -> str:
     return f"{part.name.replace('_', ' ')}: {part.value:.0%} as the form asks{needed}"
 
 
-def _missing_lines(case: Case) -> Iterator[str]:
+def _missing_lines(case: PoemCase) -> Iterator[str]:
     have, wanted = len(case.poem.lines), case.plan.size
     if have != wanted:
         yield f"{have} lines, {wanted} wanted"
 
 
-def _wrong_lengths(case: Case) -> Iterator[str]:
+def _wrong_lengths(case: PoemCase) -> Iterator[str]:
     tolerance = case.form.tolerance
     for index, line, wanted in _placed(case, case.plan.syllables):
         if line.strange:
@@ -237,9 +234,9 @@ def _wrong_lengths(case: Case) -> Iterator[str]:
             yield f"line {index + 1}: {_either(line.counts)} syllables, {write_count(wanted, tolerance)} wanted"
 
 
-def _missing_rhymes(case: Case) -> Iterator[str]:
+def _missing_rhymes(case: PoemCase) -> Iterator[str]:
     plan = case.plan
-    rhymed = {(pair.first, pair.second) for pair in hear_case(case) if pair.credit == FULL}
+    rhymed = {(pair.first, pair.second) for pair in hear_case(case) if pair.credit == FULL_RHYME}
     for one, other in combinations(range(plan.size), 2):
         first, second = case.slots[one], case.slots[other]
         if first is None or second is None or (one, other) in plan.grouped:
@@ -253,7 +250,7 @@ def _missing_rhymes(case: Case) -> Iterator[str]:
             yield f"lines {first + 1} and {second + 1} should rhyme: {ends[0]!r} and {ends[1]!r}, {_KINDS[kind]}"
 
 
-def _lost_refrains(case: Case) -> Iterator[str]:
+def _lost_refrains(case: PoemCase) -> Iterator[str]:
     for group in case.plan.groups:
         lines = [case.lines[slot] for slot in group]
         for slot, line in zip(group[1:], lines[1:], strict=True):
@@ -261,7 +258,7 @@ def _lost_refrains(case: Case) -> Iterator[str]:
                 yield f"line {slot + 1} should be line {group[0] + 1} again: {lines[0].text!r}"
 
 
-def _no_sentences(case: Case) -> Iterator[str]:
+def _no_sentences(case: PoemCase) -> Iterator[str]:
     words = [write_standard(line.words) for line in case.poem.lines]
     reading = read_case(case)
     wanting = reading.is_told and reading.whole < find_wanted(case.form)
@@ -269,11 +266,12 @@ def _no_sentences(case: Case) -> Iterator[str]:
         yield f"{reading.exclaimed:.0%} of the words are interjections: they read as filler"
     elif reading.variety < 0.5:
         yield f"the lines are one template with other words in it, such as {find_template(words)!r}"
-    if wanting and reading.strangeness > BOUNDS.usual_strangers:
+    if wanting and reading.strangeness > LANGUAGE.usual_strangers:
         strangers = load_model().sense.list_strangers(words)
         yield f"{len(strangers)} words are hardly known, more than verse has, such as {strangers[0]!r}"
     credits = [credit_line(odds) if reading.is_told else 1.0 for odds in reading.odds]
-    lost = [index for index, credit in enumerate(credits) if credit < NO_SENTENCE]
+    # What a line earns, with no leniency for few words, below which it reads as none: two in a hundred human lines do.
+    lost = [index for index, credit in enumerate(credits) if credit < 0.5]
     if len(lost) > MANY_LOST:
         yield f"{len(lost)} of {len(credits)} lines read as no sentence of verse, least these:"
         lost = sorted(sorted(lost, key=lambda index: credits[index])[:MANY_LOST])
@@ -291,18 +289,18 @@ def _no_sentences(case: Case) -> Iterator[str]:
         yield f"line {index + 1}: reads as no sentence of verse{where}"
 
 
-def _lost_metre(case: Case) -> Iterator[str]:
+def _lost_metre(case: PoemCase) -> Iterator[str]:
     for slot, index in enumerate(case.slots):
         if index is not None and (rhythm := name_departure(case, slot)):
             yield f"line {index + 1}: not {_name_metre(case, slot)}; it reads as {rhythm}"
 
 
-def _name_metre(case: Case, slot: int) -> str:
+def _name_metre(case: PoemCase, slot: int) -> str:
     feet = find_feet(case, slot)
     return f"{case.form.metre} {FEET_NAMES[feet]}" if feet and feet < len(FEET_NAMES) else case.form.metre
 
 
-def _weak_words(case: Case) -> Iterator[str]:
+def _weak_words(case: PoemCase) -> Iterator[str]:
     strange = sum(line.strange for line in case.poem.lines)
     repeated = len(case.poem.lines) - len({line.words for line in case.poem.lines})
     if strange:
@@ -314,7 +312,7 @@ def _weak_words(case: Case) -> Iterator[str]:
         yield f"{retold:.0%} of the words are phrases that earlier lines have"
 
 
-def _placed(case: Case, column: Sequence[Count | None]) -> Iterator[tuple[int, PoemLine, Count]]:
+def _placed(case: PoemCase, column: Sequence[Count | None]) -> Iterator[tuple[int, PoemLine, Count]]:
     """Yield each line of the poem for which the column has a count, with its index in the poem."""
     for slot, wanted in zip(case.slots, column, strict=False):
         if slot is not None and wanted is not None:

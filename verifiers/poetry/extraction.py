@@ -21,8 +21,6 @@ import unicodedata
 
 from learnable.verifiers.completions import strip_thinking
 
-MAX_CHARACTERS = 20_000  # far more than any form needs; an endless completion must not cost seconds
-
 _FENCE = re.compile(r"^\s*(```|~~~)[\w+-]*\s*$")
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u0060": "'", "\u00b4": "'"})
 _SAID = re.compile(r"[^\W_]")
@@ -37,7 +35,6 @@ _SIGN_OFF = re.compile(
     r"(?:this|the) (?:poem|sonnet|haiku|form|piece|villanelle|limerick)\b)",
     re.I,
 )
-_TITLE_WORDS = 8
 
 
 def extract_blocks(completion: str, keep_first_line: bool = False) -> list[list[str]]:
@@ -46,7 +43,8 @@ def extract_blocks(completion: str, keep_first_line: bool = False) -> list[list[
     >>> extract_blocks("Here is one:\n\n**Pond**\n\nAn old silent pond\nA frog\n\nI hope you like it!")
     [['An old silent pond', 'A frog']]
     """
-    blocks = _blocks(normalise_text(strip_thinking(completion)[:MAX_CHARACTERS]))
+    # 20,000 characters are far more than any form needs, and an endless completion must not cost seconds.
+    blocks = _blocks(normalise_text(strip_thinking(completion)[:20_000]))
     if len(blocks) > 1 and len(blocks[0]) == 1 and _is_preamble(blocks[0][0]):
         blocks = blocks[1:]
     if blocks and sum(map(len, blocks)) > 1:
@@ -85,6 +83,6 @@ def _without_title(blocks: list[list[str]], keep_first_line: bool) -> list[list[
     if _HEADING.match(first[0]):
         return [first[1:], *rest] if len(first) > 1 else rest
     alone = len(first) == 1 and bool(rest) and len(rest[0]) > 1 and not keep_first_line
-    if alone and len(first[0].split()) <= _TITLE_WORDS and not _CLOSED.search(first[0]):
+    if alone and len(first[0].split()) <= 8 and not _CLOSED.search(first[0]):
         return rest
     return blocks

@@ -36,7 +36,7 @@ from learnable.verifiers.poetry.forms import (
 from learnable.verifiers.poetry.forms.labels import say_scheme
 from learnable.verifiers.poetry.subjects import QUOTES, SPELLED_WORDS, TOPICS
 
-PLAIN = ("Write a {title} about {topic}{rhyming}.", "Compose a {title} about {topic}{rhyming}.")
+PLAIN_PROMPTS = ("Write a {title} about {topic}{rhyming}.", "Compose a {title} about {topic}{rhyming}.")
 EXPLICIT = ("Write a {title} about {topic} with {requirement}.",)
 SPELLED_OUT = (
     "Write {a} {title} about {topic} with {requirement}.",
@@ -45,7 +45,6 @@ SPELLED_OUT = (
 VERSE_SYLLABLES = (4, 5, 6, 8)
 VERSE_RHYMES = ("", "couplets", "alternate", "same")
 RHYMED_LINES = {"couplets": (2, 4, 6, 8), "alternate": (4, 8), "same": (2, 3)}
-MAX_SCHEMES = 12  # a prompt names one of several schemes where there are no more than this
 # Values of parameters that prompts name.
 PARAMETER_VALUES: Mapping[str, Sequence[Any]] = {
     "word": SPELLED_WORDS,
@@ -107,7 +106,7 @@ def generate_form(form: Form, seed: int, knobs: PoetryKnobs, own: bool = False) 
         return distinct(_verses(seed, topics, knobs.lines, fixed))
     if form.group == CORE and not fixed:
         pins = _short_enough(form, knobs, _pins(form))
-        points = shuffled_grid(f"{form.name}:{seed}", topics, (*PLAIN, *EXPLICIT), pins)
+        points = shuffled_grid(f"{form.name}:{seed}", topics, (*PLAIN_PROMPTS, *EXPLICIT), pins)
         return distinct(
             make_prompt(form, topic, template, pin | _named_length(form, template)) for topic, template, pin in points
         )
@@ -183,7 +182,8 @@ def _pins(form: Form) -> list[dict[str, Any]]:
 def _all_pins(form: Form, knobs: PoetryKnobs) -> list[dict[str, Any]]:
     """Return what prompts of any form may pin: a scheme, a length, parameters."""
     schemes: list[dict[str, Any]] = [{}]
-    if 1 < len(form.schemes) <= MAX_SCHEMES and len({len(scheme) for scheme in form.schemes}) == 1:
+    # A prompt names one of several schemes where there are no more than twelve.
+    if 1 < len(form.schemes) <= 12 and len({len(scheme) for scheme in form.schemes}) == 1:
         schemes = [{"schemes": [say_scheme(scheme, form.stanzas)]} for scheme in form.schemes]
     return [scheme | length | given for scheme, length, given in product(schemes, _lengths(form, knobs), _given(form))]
 

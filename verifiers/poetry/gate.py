@@ -37,7 +37,7 @@ _REFUSAL = re.compile(
 )
 
 
-class Words(Protocol):
+class LineWords(Protocol):
     """A line: its words in lower case, and how many of its tokens are not words."""
 
     @property
@@ -50,7 +50,7 @@ class Words(Protocol):
 
 
 def measure_validity(
-    lines: Sequence[Words], refrain_returns: int = 0, prompt: str = "", may_retell: bool = False
+    lines: Sequence[LineWords], refrain_returns: int = 0, prompt: str = "", may_retell: bool = False
 ) -> float:
     """Return the product of the ramps, for a poem in which `refrain_returns` lines repeat on purpose.
 

@@ -5,41 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from learnable.verifiers.poetry.constraints import CONSTRAINTS, Case, Constraint, Result
+from learnable.verifiers.poetry.constraints import CONSTRAINTS, Constraint, PoemCase, Shares
 from learnable.verifiers.poetry.constraints.lengths import credit_syllables
-from learnable.verifiers.poetry.constraints.rhymes import Pair, find_unanswered, hear_case, judge_rhyme
+from learnable.verifiers.poetry.constraints.rhymes import RhymePair, find_unanswered, hear_case, judge_rhyme
 from learnable.verifiers.poetry.forms import Form
-from learnable.verifiers.poetry.forms.plan import Plan, measured_plans
+from learnable.verifiers.poetry.forms.plan import FormPlan, measured_plans
 from learnable.verifiers.poetry.placement import Slots, place_lines
 from learnable.verifiers.poetry.poem import Poem
 
-LINES_WEIGHT = 1.0
-TOPIC_WEIGHT = 0.5
-MAX_EXACT = 10  # lines of a syllable-counting form, up to which every line must be right
-SHORT = 6  # lines, up to which a larger share must be right
+SHORT_FORM = 6  # lines, up to which a larger share must be right
 # Share of the rhymes of longer forms: older verse rhymes by spelling and by sounds that have changed. Besides, no line
 # that should rhyme may be without one.
 HALF_RHYMED = 0.5
-MAX_LENGTHS = 64  # of poems, whose plans are stored
 # A bare list of the words that a form counts is not a poem, however well it fits. So these components multiply.
 FACTORS = frozenset(["least_words", "least_content"])
-LANGUAGE = "language"  # multiplies the reward, outside the mean: it is the same on every plan
+LANGUAGE_COMPONENT = "language"  # multiplies the reward, outside the mean: it is the same on every plan
 # Components that count whatever a prompt names.
-ALWAYS = frozenset([LANGUAGE])
+ALWAYS = frozenset([LANGUAGE_COMPONENT])
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class PoemJudgement:
     """The components of one poem on one plan, each in [0, 1]: `smooth` for the reward, `strict` for the pass.
 
     `heard` lists the lines whose ends rhyme or repeat each other, `unanswered` those that should rhyme but do not; both
     are empty where the form has no rhyme.
     """
 
-    case: Case
+    case: PoemCase
     smooth: dict[str, float]
     strict: dict[str, float]
-    heard: Sequence[Pair] = ()
+    heard: Sequence[RhymePair] = ()
     unanswered: Sequence[int] = ()
 
     def mean(self) -> float:
@@ -53,7 +49,7 @@ class Judgement:
         for name, value in self.smooth.items():
             if name in FACTORS:
                 factor *= value
-            elif name != LANGUAGE:
+            elif name != LANGUAGE_COMPONENT:
                 share = find_weight(name)
                 total += share * value
                 weight += share
@@ -66,7 +62,7 @@ class Judgement:
 
 
 # A plan in each measure that the form may have, and its constraints.
-_Way = tuple[tuple[Plan, ...], tuple[tuple[str, Constraint], ...]]
+_Way = tuple[tuple[FormPlan, ...], tuple[tuple[str, Constraint], ...]]
 
 
 @dataclass
@@ -77,7 +73,7 @@ class Judge:
     _plans: dict[int, tuple[_Way, ...]] = field(default_factory=dict)
     _more: Judge | None = None  # by the form's further schemes
 
-    def judge(self, poem: Poem) -> Judgement:
+    def judge(self, poem: Poem) -> PoemJudgement:
         """Return the best judgement over the plans that are nearest to the poem's number of lines.
 
         The form's further schemes are tried where none of the usual ones passes though all lines rhyme.
@@ -89,24 +85,24 @@ class Judge:
             self._more = Judge(replace(self.form, schemes=self.form.more_schemes, more_schemes=()))
         return _find_best([best, self._more.judge(poem)])
 
-    def _may_keep_another(self, found: Judgement) -> bool:
+    def _may_keep_another(self, found: PoemJudgement) -> bool:
         rhymed = {line for pair in found.heard if pair.credit for line in (pair.first, pair.second)}
         if len(rhymed) < found.case.plan.size:
             return False
         needed = find_needed_share(self.form, "rhyme", found.case.plan.size)
         return found.strict.get("rhyme", 1.0) < needed or bool(found.unanswered)
 
-    def _judgements(self, poem: Poem) -> Iterator[Judgement]:
-        fixed: dict[tuple[object, ...], dict[str, Result]] = {}
-        heard: dict[Slots, list[Pair]] = {}
+    def _judgements(self, poem: Poem) -> Iterator[PoemJudgement]:
+        fixed: dict[tuple[object, ...], dict[str, Shares]] = {}
+        heard: dict[Slots, list[RhymePair]] = {}
         for measures, constraints in self._ways(len(poem.lines)):
             plan = find_measure(poem, measures, self.form.tolerance)
-            case = Case(self.form, plan, poem, place_lines(poem, plan))
+            case = PoemCase(self.form, plan, poem, place_lines(poem, plan))
             shape = (plan.stanzas, plan.syllables, case.slots)
             if shape not in fixed:
                 fixed[shape] = {name: rule.judge(case) for name, rule in constraints if not rule.varies}
             results = dict(fixed[shape])
-            pairs: Sequence[Pair] = ()
+            pairs: Sequence[RhymePair] = ()
             unanswered: Sequence[int] = ()
             for name, rule in constraints:
                 if name == "rhyme":
@@ -118,9 +114,9 @@ class Judge:
             smooth = {"lines": min(plan.size, len(poem.lines)) / case.size}
             smooth |= {name: results[name].smooth for name, _ in constraints}
             strict = {name: results[name].strict for name, _ in constraints}
-            yield Judgement(case, smooth, strict, pairs, unanswered)
+            yield PoemJudgement(case, smooth, strict, pairs, unanswered)
 
-    def _heard(self, case: Case, known: dict[Slots, list[Pair]]) -> list[Pair]:
+    def _heard(self, case: PoemCase, known: dict[Slots, list[RhymePair]]) -> list[RhymePair]:
         """Return what is heard between lines: the same for every scheme, unless a radif moves the rhymes inward."""
         if self.form.radif or case.slots not in known:
             known[case.slots] = hear_case(case)
@@ -128,12 +124,13 @@ class Judge:
 
     def _ways(self, lines: int) -> tuple[_Way, ...]:
         if lines not in self._plans:
-            if len(self._plans) >= MAX_LENGTHS:
+            # Plans are stored for 64 lengths of poems.
+            if len(self._plans) >= 64:
                 self._plans.clear()
             self._plans[lines] = tuple((way, self.list_constraints(way[0])) for way in measured_plans(self.form, lines))
         return self._plans[lines]
 
-    def list_constraints(self, plan: Plan) -> tuple[tuple[str, Constraint], ...]:
+    def list_constraints(self, plan: FormPlan) -> tuple[tuple[str, Constraint], ...]:
         """Return the constraints that a poem of this plan is judged by, with their names."""
         chosen = self.form.requested
         return tuple(
@@ -143,22 +140,22 @@ class Judge:
         )
 
 
-def _find_best(found: Sequence[Judgement]) -> Judgement:
+def _find_best(found: Sequence[PoemJudgement]) -> PoemJudgement:
     return found[0] if len(found) == 1 else max(found, key=_rank)
 
 
-def _rank(found: Judgement) -> tuple[float, float]:
+def _rank(found: PoemJudgement) -> tuple[float, float]:
     return found.mean(), min(found.strict.values(), default=0.0)
 
 
-def find_measure(poem: Poem, measures: Sequence[Plan], tolerance: int) -> Plan:
+def find_measure(poem: Poem, measures: Sequence[FormPlan], tolerance: int) -> FormPlan:
     """Return the plan, of those that differ in the lengths of their lines only, which most of the lines fit."""
     if len(measures) == 1:
         return measures[0]
     return max(measures, key=lambda plan: sum(_list_credits(poem, plan, tolerance)))
 
 
-def _list_credits(poem: Poem, plan: Plan, tolerance: int) -> list[float]:
+def _list_credits(poem: Poem, plan: FormPlan, tolerance: int) -> list[float]:
     return [
         credit_syllables(line, wanted, tolerance)
         for line, wanted in zip(poem.lines, plan.syllables, strict=False)
@@ -170,7 +167,7 @@ def find_weight(component: str) -> float:
     """Return the weight of a component in the reward."""
     if component in CONSTRAINTS:
         return CONSTRAINTS[component].weight
-    return TOPIC_WEIGHT if component == "topic" else LINES_WEIGHT
+    return 0.5 if component == "topic" else 1.0
 
 
 def find_needed_share(form: Form, component: str, lines: int) -> float:
@@ -179,9 +176,10 @@ def find_needed_share(form: Form, component: str, lines: int) -> float:
     `lines` is the number of lines of the form's plan.
     """
     default = CONSTRAINTS[component].needs
-    if component == "syllables" and not form.tolerance and not form.schemes and lines <= MAX_EXACT:
+    # In a form of up to ten lines that counts syllables, every line must be right.
+    if component == "syllables" and not form.tolerance and not form.schemes and lines <= 10:
         default = 1.0  # such a form has no rule but its counts
-    if component == "rhyme" and lines > SHORT and form.name != "Verse":
+    if component == "rhyme" and lines > SHORT_FORM and form.name != "Verse":
         default = HALF_RHYMED
     if component == "rhyme" and form.rhyme == "none":
         default = 0.0
@@ -196,4 +194,4 @@ def find_required_share(form: Form, lines: int) -> float:
     """
     if lines <= 3 or form.name == "Verse":
         return 1.0
-    return 0.75 if lines <= SHORT else 0.6
+    return 0.75 if lines <= SHORT_FORM else 0.6

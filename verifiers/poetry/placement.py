@@ -11,7 +11,7 @@ from functools import cache
 from itertools import accumulate, pairwise
 
 from learnable.verifiers.poetry.forms import Count, span
-from learnable.verifiers.poetry.forms.plan import NO_RHYME, Plan
+from learnable.verifiers.poetry.forms.plan import NO_RHYME, FormPlan
 from learnable.verifiers.poetry.poem import Poem, PoemLine
 from learnable.verifiers.poetry.rhyme.pairs import credit_rhyme
 
@@ -21,7 +21,7 @@ MAX_CELLS, MAX_CELLS_FAR_OFF, NEARLY = 20_000, 3_000, 8
 Slots = tuple[int | None, ...]
 
 
-def place_lines(poem: Poem, plan: Plan) -> Slots:
+def place_lines(poem: Poem, plan: FormPlan) -> Slots:
     """Return for each line of the plan the index of the poem's line that goes into it, or None."""
     expected, actual = plan.size, len(poem.lines)
     if expected == actual:
@@ -32,7 +32,7 @@ def place_lines(poem: Poem, plan: Plan) -> Slots:
     return _trace(_table(_gains(poem, plan, width)), expected, width)
 
 
-def _gains(poem: Poem, plan: Plan, width: int) -> list[list[float]]:
+def _gains(poem: Poem, plan: FormPlan, width: int) -> list[list[float]]:
     """Return what each line of the poem gains in each line of the plan."""
     links, groups = _links(plan.classes), _group_links(plan)
     starts = set(accumulate(plan.stanzas, initial=0))
@@ -117,7 +117,7 @@ def _links(classes: Sequence[int]) -> list[tuple[int, ...]]:
     return links
 
 
-def _group_links(plan: Plan) -> dict[int, tuple[int, ...]]:
+def _group_links(plan: FormPlan) -> dict[int, tuple[int, ...]]:
     links: dict[int, tuple[int, ...]] = {}
     for group in plan.groups:
         for one, other in pairwise(group):

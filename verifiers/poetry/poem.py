@@ -13,7 +13,6 @@ from learnable.verifiers.poetry.sound.pronunciation import is_listed, list_line_
 from learnable.verifiers.poetry.sound.word_table import WordTable
 
 MAX_CACHED = 200  # characters: longer lines are not verse and must not fill the memory
-MAX_COUNTED_WORDS = 120  # of one line: what follows is prose, and its syllables are not counted
 
 _TOKEN = re.compile(r"[^\s\-\u2010-\u2015/\u2026]+")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*'?")
@@ -32,7 +31,6 @@ _UNITS = tuple(
 _TENS = tuple("twenty thirty forty fifty sixty seventy eighty ninety".split())
 _PARTED_TIS = re.compile(r"'t (?=(?:is|was|were|will|would)\b)")
 _LIGATURES = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "ß": "ss", "ł": "l", "ð": "th", "þ": "th"})
-_ACUTE_ED = "\u00e9d"
 _GRAVE_ED = "\u00e8d"
 _MAX_WORD = 40  # letters; longer tokens are not words, and to look for their parts would take seconds
 
@@ -88,7 +86,8 @@ def _read_poem_line(text: str) -> PoemLine:
     words, strange = _split(text)
     if not text.isascii():
         strange += sum(not word.isascii() and not _is_latin(word) for word in words)
-    return PoemLine(text, words, strange, list_line_counts(words[:MAX_COUNTED_WORDS]))
+    # What follows 120 words is prose, and its syllables are not counted.
+    return PoemLine(text, words, strange, list_line_counts(words[:120]))
 
 
 _cached_line = lru_cache(maxsize=65_536)(_read_poem_line)
@@ -175,7 +174,7 @@ def drop_accents(word: str) -> str:
     """Return a word as the dictionary spells it: `caf\u00e9` as `cafe`; the accented ending of `wing\u00e9d` stays."""
     if word.isascii():
         return word
-    if word.endswith((_ACUTE_ED, _GRAVE_ED)):
+    if word.endswith(("\u00e9d", _GRAVE_ED)):
         return drop_accents(word[:-2]) + _GRAVE_ED
     spelled = unicodedata.normalize("NFKD", word.translate(_LIGATURES))
     return "".join(c for c in spelled if not unicodedata.combining(c))

@@ -9,20 +9,20 @@ from functools import lru_cache
 from itertools import pairwise
 
 from learnable.data.records import Score, Spec
-from learnable.verifiers.poetry.constraints.case import Case
+from learnable.verifiers.poetry.constraints.case import PoemCase
 from learnable.verifiers.poetry.constraints.language import may_be_alike
 from learnable.verifiers.poetry.extraction import extract_blocks
 from learnable.verifiers.poetry.forms import form_of_spec
 from learnable.verifiers.poetry.gate import measure_validity
-from learnable.verifiers.poetry.judge import LANGUAGE, Judge, Judgement, find_needed_share
+from learnable.verifiers.poetry.judge import LANGUAGE_COMPONENT, Judge, PoemJudgement, find_needed_share
 from learnable.verifiers.poetry.language.order import remark_on_order
 from learnable.verifiers.poetry.poem import PoemLine, read_line, read_poem
 from learnable.verifiers.poetry.sound.pronunciation import load_dictionary
 from learnable.verifiers.poetry.spec import check_poetry_spec
 
 MIN_VALIDITY = 0.9  # to pass
-COUNTED = frozenset(["syllables", "words", "characters"])  # forms with one of them say no line twice running
-BURDEN = 4  # one line in so many may be said again in a form with a burden
+# Forms with one of these say no line twice running.
+COUNTING_COMPONENTS = frozenset(["syllables", "words", "characters"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class PoetryVerifier:
         if found is None:
             return Score(0.0, False, {"lines": 0.0}, reason="no lines")
         components = found.judgement.smooth | {"validity": found.validity}
-        said = [*found.failures, *found.remarks]
-        return Score(found.reward, not found.failures, components, reason="; ".join(said))
+        reasons = [*found.failures, *found.remarks]
+        return Score(found.reward, not found.failures, components, reason="; ".join(reasons))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Examination:
     `remarks` say what seems wrong and does not decide.
     """
 
-    judgement: Judgement
+    judgement: PoemJudgement
     validity: float
     failures: list[str]
     remarks: Sequence[str] = ()
@@ -74,7 +74,7 @@ class Examination:
     @property
     def reward(self) -> float:
         """The reward in [0, 1]. It is convex, since a linear one would give all nearly right poems .8 to .9."""
-        language = self.judgement.smooth.get(LANGUAGE, 1.0)
+        language = self.judgement.smooth.get(LANGUAGE_COMPONENT, 1.0)
         return min(1.0, self.validity * language * self.judgement.mean() ** 2)
 
 
@@ -92,11 +92,11 @@ def examine(completion: str, prompt: str, spec: Spec) -> Examination | None:
     failures = [] if len(poem.lines) == expected else [f"{len(poem.lines)} lines, not {expected}"]
     failures += _failures(found)
     copied = "rhyme" in found.strict and count_copies(poem.lines) > returns
-    if copied or (not COUNTED.isdisjoint(found.strict) and says_twice_running(found.case)):
+    if copied or (not COUNTING_COMPONENTS.isdisjoint(found.strict) and says_twice_running(found.case)):
         failures.append("a line is said again where the form has no refrain")
     if gate < MIN_VALIDITY:
         failures.append(f"validity {gate:.2f} < {MIN_VALIDITY:g}")
-    remark = remark_on_order([line.text for line in poem.lines]) if LANGUAGE in found.strict else ""
+    remark = remark_on_order([line.text for line in poem.lines]) if LANGUAGE_COMPONENT in found.strict else ""
     return Examination(found, gate, failures, [remark] if remark else ())
 
 
@@ -108,7 +108,7 @@ def _judge(spec_json: str) -> tuple[Judge, bool]:
     return Judge(form), bool(form.stanza_words) or opening[:1] == (1,) or form.line_count == 1
 
 
-def _failures(found: Judgement) -> list[str]:
+def _failures(found: PoemJudgement) -> list[str]:
     form, expected = found.case.form, found.case.plan.size
     shares = {name: find_needed_share(form, name, expected) for name in found.strict}
     failures = [
@@ -119,12 +119,13 @@ def _failures(found: Judgement) -> list[str]:
     return failures
 
 
-def count_returns(case: Case) -> int:
+def count_returns(case: PoemCase) -> int:
     """Return how many lines the form lets return."""
-    return case.plan.returns + len(case.plan.rentrements) + (case.plan.size // BURDEN if case.form.burden else 0)
+    # In a form with a burden one line in four may return.
+    return case.plan.returns + len(case.plan.rentrements) + (case.plan.size // 4 if case.form.burden else 0)
 
 
-def may_retell(case: Case) -> bool:
+def may_retell(case: PoemCase) -> bool:
     """Whether the form lets lines have phrases of earlier ones."""
     return count_returns(case) > 0 or may_be_alike(case.form)
 
@@ -134,7 +135,7 @@ def count_copies(lines: Sequence[PoemLine]) -> int:
     return len(lines) - len({line.words for line in lines})
 
 
-def says_twice_running(case: Case) -> bool:
+def says_twice_running(case: PoemCase) -> bool:
     """Whether two neighbouring lines of the form are one and the same, and the form does not want it so."""
     return any(
         one is not None and other is not None and one.words == other.words and (slot, slot + 1) not in case.plan.grouped

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from learnable.verifiers.poetry.forms import Form, span
-from learnable.verifiers.poetry.forms.plan import Plan, plans
+from learnable.verifiers.poetry.forms.plan import FormPlan, plans
 from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts
 from tests.verifiers.poetry.word_bank_for_tests import (
     WEAK,
@@ -49,7 +49,7 @@ def count_lines(form: Form) -> int:
     return min(low + 2, high)
 
 
-def choose_plan(form: Form, rng: random.Random | None = None) -> Plan:
+def choose_plan(form: Form, rng: random.Random | None = None) -> FormPlan:
     """Return the plan of a poem; without `rng` the one of seed 0."""
     return (rng or seeded(form, 0)).choice(plans(form, count_lines(form)))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from learnable.verifiers.poetry.forms import Form, span
 from learnable.verifiers.poetry.forms.coordinates import parse_link, place_pairs
-from learnable.verifiers.poetry.forms.plan import NO_RHYME, Plan
+from learnable.verifiers.poetry.forms.plan import NO_RHYME, FormPlan
 from learnable.verifiers.poetry.forms.words import word_list
 from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts
 from tests.verifiers.poetry.builder_for_tests import Builder
@@ -105,7 +105,7 @@ def _end(builder: Builder, index: int, allowed: Allowed, signs: dict[str, str]) 
     return builder.rhyming(name, allowed) + (" again" if form.radif else "")
 
 
-def _rhymes_matter(form: Form, plan: Plan) -> bool:
+def _rhymes_matter(form: Form, plan: FormPlan) -> bool:
     return form.unrhymed or plan.wanted > 0 or bool(form.links)
 
 

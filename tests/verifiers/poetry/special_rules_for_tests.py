@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from learnable.verifiers.poetry.constraints.special import NUMBERS
+from learnable.verifiers.poetry.constraints.special import NUMBER_WORDS
 from tests.verifiers.poetry.builder_for_tests import Builder
 from tests.verifiers.poetry.word_bank_for_tests import content_words, many_words, stress_of
 
@@ -98,7 +98,7 @@ def _same_initial(builder: Builder) -> None:
 def _self(builder: Builder, lines: list[str]) -> list[str]:
     made = []
     for number, _ in enumerate(lines):
-        words = [word for _ in range(number + 1) for word in (NUMBERS[number], builder.pick(content_words()))]
+        words = [word for _ in range(number + 1) for word in (NUMBER_WORDS[number], builder.pick(content_words()))]
         made.append(" ".join([*words, builder.pick(content_words())]))
     return made
 

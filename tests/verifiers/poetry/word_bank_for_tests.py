@@ -9,7 +9,7 @@ from functools import cache
 import pronouncing
 
 from learnable.train.policy.lexicon import load_lexicon
-from learnable.verifiers.poetry.rhyme.pairs import FULL, credit_rhyme
+from learnable.verifiers.poetry.rhyme.pairs import FULL_RHYME, credit_rhyme
 from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts, pronounce
 
 WEAK = tuple("the of and in to with for from by at on as a".split())
@@ -65,6 +65,6 @@ def rhyme_classes(stresses: str = "-", least: int = 8) -> tuple[tuple[str, ...],
 def _no_homophones(words: list[str]) -> tuple[str, ...]:
     kept: list[str] = []
     for word in words[:60]:
-        if all(credit_rhyme(word, other) == FULL for other in kept):
+        if all(credit_rhyme(word, other) == FULL_RHYME for other in kept):
             kept.append(word)
     return tuple(kept)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from learnable.verifiers.poetry.bounds import LANGUAGE
 from learnable.verifiers.poetry.constraints import lengths, letters, repetition, rhymes, sounds, wording
-from learnable.verifiers.poetry.constraints.case import Case, Result
+from learnable.verifiers.poetry.constraints.case import PoemCase, Shares
 from learnable.verifiers.poetry.constraints.language import judge_language
 from learnable.verifiers.poetry.constraints.special import SPECIAL
 from learnable.verifiers.poetry.forms import Form
-from learnable.verifiers.poetry.forms.plan import Plan
+from learnable.verifiers.poetry.forms.plan import FormPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +22,19 @@ class Constraint:
     constraint does not decide the pass. `varies` says that the result depends on the rhyme scheme of the plan.
     """
 
-    judge: Callable[[Case], Result]
-    applies: Callable[[Form, Plan], bool]
+    judge: Callable[[PoemCase], Shares]
+    applies: Callable[[Form, FormPlan], bool]
     weight: float = 2.0
     needs: float | None = 1.0
     varies: bool = False
 
 
-def _declared(key: str) -> Callable[[Form, Plan], bool]:
+def _declared(key: str) -> Callable[[Form, FormPlan], bool]:
     return lambda form, plan: bool(getattr(form, key))
 
 
-def _special(name: str, measure: Callable[[Case], float]) -> Constraint:
-    return Constraint(lambda case: Result.both(measure(case)), lambda form, plan: name in form.special)
+def _special(name: str, measure: Callable[[PoemCase], float]) -> Constraint:
+    return Constraint(lambda case: Shares.both(measure(case)), lambda form, plan: name in form.special)
 
 
 CONSTRAINTS: dict[str, Constraint] = {
@@ -82,4 +82,4 @@ CONSTRAINTS: dict[str, Constraint] = {
     "language": Constraint(judge_language, lambda form, plan: not form.no_language, 1.0, LANGUAGE.needed),
 } | {name: _special(name, measure) for name, measure in SPECIAL.items()}
 
-__all__ = ["CONSTRAINTS", "Case", "Constraint", "Result"]
+__all__ = ["CONSTRAINTS", "Constraint", "PoemCase", "Shares"]

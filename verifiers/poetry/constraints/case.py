@@ -8,29 +8,29 @@ from functools import cached_property
 from typing import NamedTuple
 
 from learnable.verifiers.poetry.forms import Count, Form, span
-from learnable.verifiers.poetry.forms.plan import Plan
+from learnable.verifiers.poetry.forms.plan import FormPlan
 from learnable.verifiers.poetry.placement import Slots
 from learnable.verifiers.poetry.poem import Poem, PoemLine
 
 
-class Result(NamedTuple):
+class Shares(NamedTuple):
     """What a constraint finds, both in [0, 1]: the `smooth` share for the reward, the `strict` one for the pass."""
 
     smooth: float
     strict: float
 
     @classmethod
-    def both(cls, share: float) -> Result:
+    def both(cls, share: float) -> Shares:
         """Return a result whose smooth and strict shares are the same."""
         return cls(share, share)
 
 
 @dataclass(frozen=True)
-class Case:
+class PoemCase:
     """One poem, one plan of its form, and the line of the poem in each slot of the plan."""
 
     form: Form
-    plan: Plan
+    plan: FormPlan
     poem: Poem
     slots: Slots
 
@@ -57,10 +57,10 @@ class Case:
         """The lines of the poem that have a slot in the plan, in the plan's order."""
         return [line for line in self.lines if line is not None]
 
-    def grade_lines(self, credits: Sequence[float]) -> Result:
+    def grade_lines(self, credits: Sequence[float]) -> Shares:
         """Return the mean of the lines' credits, and the share of lines with full credit."""
         full = sum(credit >= 1.0 for credit in credits)
-        return Result(sum(credits) / self.size, full / self.size)
+        return Shares(sum(credits) / self.size, full / self.size)
 
 
 def credit_count(value: int, wanted: Count, slack: float | None = None) -> float:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from learnable.verifiers.poetry.bounds import LANGUAGE
-from learnable.verifiers.poetry.constraints.case import Case, Result
+from learnable.verifiers.poetry.constraints.case import PoemCase, Shares
 from learnable.verifiers.poetry.forms import Form
-from learnable.verifiers.poetry.language.reading import Reading, read_language
+from learnable.verifiers.poetry.language.reading import LanguageReading, read_language
 
 # Rules of a form that make its lines alike.
 ALIKE = ("same_start", "radif", "contains")
 ALIKE_SPECIAL = frozenset(["doubled_last_line", "self_referential", "positional"])
 
 
-def judge_language(case: Case) -> Result:
+def judge_language(case: PoemCase) -> Shares:
     """How surely the lines read as verse: their mean credit, and the share for the poem as a whole."""
     reading = read_case(case)
-    return Result(reading.earn(find_wanted(case.form)), reading.strict)
+    return Shares(reading.earn(find_wanted(case.form)), reading.strict)
 
 
 def find_wanted(form: Form) -> float:
@@ -23,12 +23,12 @@ def find_wanted(form: Form) -> float:
     return form.threshold("language", LANGUAGE.needed) or LANGUAGE.needed
 
 
-def credit_lines(case: Case) -> list[float]:
+def credit_lines(case: PoemCase) -> list[float]:
     """Return for each line of the poem how much it reads as one of verse, in [0, 1]."""
     return read_case(case).credits
 
 
-def read_case(case: Case) -> Reading:
+def read_case(case: PoemCase) -> LanguageReading:
     """Return how the poem reads, by the rules of its form."""
     return read_language([line.words for line in case.poem.lines], may_be_alike(case.form))
 

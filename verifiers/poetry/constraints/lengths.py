@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise, product
 
-from learnable.verifiers.poetry.constraints.case import Case, Result, credit_count
+from learnable.verifiers.poetry.constraints.case import PoemCase, Shares, credit_count
 from learnable.verifiers.poetry.forms import Count, span
 from learnable.verifiers.poetry.forms.coordinates import parse_comparison, place_pairs
 from learnable.verifiers.poetry.poem import PoemLine
@@ -15,7 +15,7 @@ from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts,
 FLAT = 0.5  # credit of a poem without any blank line: it can be read by its lines, but its stanzas are not shown
 
 
-def judge_syllables(case: Case) -> Result:
+def judge_syllables(case: PoemCase) -> Shares:
     """Share of lines with the wanted number of syllables; a line with a token that is not a word is out of tolerance.
 
     The strict share allows `pass_tolerance` where that is wider, or what `pass_syllables` says: a variation that is
@@ -32,10 +32,10 @@ def judge_syllables(case: Case) -> Result:
         )
     elif strict < 1.0 and (wider := case.form.pass_tolerance) > tolerance:
         _, strict = _grade_counts(case, case.plan.syllables, lambda line, wanted: credit_syllables(line, wanted, wider))
-    return Result(smooth, strict)
+    return Shares(smooth, strict)
 
 
-def judge_shorter(case: Case) -> Result:
+def judge_shorter(case: PoemCase) -> Shares:
     """Mean credit of the pairs of lines of which the form says that one is shorter.
 
     A line that is shorter both in its shortest reading and in its longest earns all. Otherwise lines are read as near
@@ -45,10 +45,10 @@ def judge_shorter(case: Case) -> Result:
     for rule in case.form.shorter:
         for one, other in product(*parse_comparison(rule)):
             credits += [_credit_shorter(case, i, j) for i, j in place_pairs(one, other, case.plan.stanzas)]
-    return Result.both(sum(credits) / len(credits) if credits else 1.0)
+    return Shares.both(sum(credits) / len(credits) if credits else 1.0)
 
 
-def _credit_shorter(case: Case, i: int, j: int) -> float:
+def _credit_shorter(case: PoemCase, i: int, j: int) -> float:
     one, other = case.lines[i], case.lines[j]
     if one is None or other is None:
         return 0.0
@@ -66,14 +66,14 @@ def _read_as(line: PoemLine, wanted: Count | None) -> int:
     return min(line.counts, key=lambda count: max(low - count, count - high))
 
 
-def judge_words(case: Case) -> Result:
+def judge_words(case: PoemCase) -> Shares:
     """Share of lines with the wanted number of words."""
     return _grade_counts(
         case, case.plan.words, lambda line, wanted: credit_count(len(line.words) + line.strange, wanted)
     )
 
 
-def judge_characters(case: Case) -> Result:
+def judge_characters(case: PoemCase) -> Shares:
     """Share of lines with the wanted number of characters, spaces and punctuation included."""
     return _grade_counts(case, case.plan.characters, lambda line, wanted: credit_count(len(line.text), wanted))
 
@@ -95,13 +95,13 @@ def _credit_syllables(counts: tuple[int, ...], strange: int, wanted: Count, tole
     return 1.0 if not excess else max(0.0, 1.0 - excess / max(1.0, low / 2))
 
 
-def judge_total(case: Case) -> Result:
+def judge_total(case: PoemCase) -> Shares:
     """Share of the counts over the whole poem (words, letters, ...) that are as wanted."""
     credits = [credit_count(_COUNTED[what](case.poem.lines, wanted), wanted) for what, wanted in case.form.total]
     return _average(credits, len(credits))
 
 
-def judge_stanza_words(case: Case) -> Result:
+def judge_stanza_words(case: PoemCase) -> Shares:
     """Share of stanzas with the wanted number of words; in a poem without blank lines each line is a stanza."""
     blocks = case.poem.blocks if len(case.poem.blocks) > 1 else (1,) * len(case.poem.lines)
     ends = list(accumulate(blocks, initial=0))
@@ -111,20 +111,20 @@ def judge_stanza_words(case: Case) -> Result:
     return _average(credits, max(len(counts), len(wanted)))
 
 
-def judge_least_words(case: Case) -> Result:
+def judge_least_words(case: PoemCase) -> Shares:
     """Share of lines with enough different words."""
     least = case.form.least_words
     return case.grade_lines([min(1.0, len(set(line.words)) / least) for line in case.placed])
 
 
-def judge_least_content(case: Case) -> Result:
+def judge_least_content(case: PoemCase) -> Shares:
     """Number of different words in the poem, as a share of the wanted number."""
     found = len({word for line in case.poem.lines for word in line.words})
     share = min(1.0, found / case.form.least_content)
-    return Result(share, float(share == 1.0))
+    return Shares(share, float(share == 1.0))
 
 
-def judge_caesura(case: Case) -> Result:
+def judge_caesura(case: PoemCase) -> Shares:
     """Share of lines in which a word ends at the caesura's syllable."""
     return case.grade_lines([float(case.form.caesura in find_word_ends(line.words)) for line in case.placed])
 
@@ -141,7 +141,7 @@ def find_word_ends(words: tuple[str, ...]) -> frozenset[int]:
     return frozenset(count for size in range(1, len(words)) for count in list_line_counts(words[:size]))
 
 
-def judge_end_syllables(case: Case) -> Result:
+def judge_end_syllables(case: PoemCase) -> Shares:
     """Share of lines whose last word has the wanted number of syllables."""
     wanted = case.form.end_syllables
     credits = []
@@ -152,7 +152,7 @@ def judge_end_syllables(case: Case) -> Result:
     return case.grade_lines(credits)
 
 
-def judge_even(case: Case) -> Result:
+def judge_even(case: PoemCase) -> Shares:
     """Share of lines whose numbers of syllables differ by at most `even`, for the range that fits most lines."""
     width = case.form.even
     lines = case.placed
@@ -161,18 +161,18 @@ def judge_even(case: Case) -> Result:
     return case.grade_lines([max(credit_count(count, (best, best + width)) for count in line.counts) for line in lines])
 
 
-def judge_stanzas(case: Case) -> Result:
+def judge_stanzas(case: PoemCase) -> Shares:
     """How well the breaks between stanzas agree with the form's (F1). A poem without breaks earns half and may pass."""
     wanted = set(accumulate(case.plan.stanzas[:-1]))
     blocks = case.poem.blocks
     if len(blocks) < 2:
-        return Result(FLAT, 1.0)
+        return Shares(FLAT, 1.0)
     place = {index: slot for slot, index in enumerate(case.slots) if index is not None}
     found = {place.get(index, -1 - index) for index in accumulate(blocks[:-1])}
-    return Result.both(2 * len(wanted & found) / (len(wanted) + len(found)))
+    return Shares.both(2 * len(wanted & found) / (len(wanted) + len(found)))
 
 
-def _grade_counts(case: Case, wanted: Sequence[Count | None], credit: Callable[[PoemLine, Count], float]) -> Result:
+def _grade_counts(case: PoemCase, wanted: Sequence[Count | None], credit: Callable[[PoemLine, Count], float]) -> Shares:
     credits = [
         0.0 if line is None else 1.0 if count is None else credit(line, count)
         for line, count in zip(case.lines, wanted, strict=True)
@@ -180,10 +180,10 @@ def _grade_counts(case: Case, wanted: Sequence[Count | None], credit: Callable[[
     return case.grade_lines(credits)
 
 
-def _average(credits: Sequence[float], size: int) -> Result:
+def _average(credits: Sequence[float], size: int) -> Shares:
     """Return the mean of the credits, and the share of full ones, over `size` items of which some may be missing."""
     size = max(1, size)
-    return Result(sum(credits) / size, sum(credit == 1.0 for credit in credits) / size)
+    return Shares(sum(credits) / size, sum(credit == 1.0 for credit in credits) / size)
 
 
 def _is_within(line: PoemLine, low: int, high: int) -> bool:

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from learnable.verifiers.poetry.constraints.case import Case, Result, credit_count
+from learnable.verifiers.poetry.constraints.case import PoemCase, Shares, credit_count
 from learnable.verifiers.poetry.forms.words import word_list
 from learnable.verifiers.poetry.gate import is_known
 from learnable.verifiers.poetry.poem import PoemLine
 
-VOWELS = frozenset("aeiou")
+VOWEL_LETTERS = frozenset("aeiou")
 
 
-def judge_letters(case: Case) -> Result:
+def judge_letters(case: PoemCase) -> Shares:
     """Share of lines with the right letter, for each of the places in which the form spells a text."""
     shares = [_spelled_share(case, place, text.lower()) for place, text in case.form.letters]
-    return Result(sum(shares) / len(shares), min(shares))
+    return Shares(sum(shares) / len(shares), min(shares))
 
 
-def judge_without(case: Case) -> Result:
+def judge_without(case: PoemCase) -> Shares:
     """Share of lines without the banned letter."""
     banned = case.form.without.lower()
     return case.grade_lines([float(banned not in line.text.lower()) for line in case.placed])
 
 
-def judge_vowel(case: Case) -> Result:
+def judge_vowel(case: PoemCase) -> Shares:
     """Share of lines that have the allowed vowel and no other."""
-    others = VOWELS - {case.form.vowel.lower()}
+    others = VOWEL_LETTERS - {case.form.vowel.lower()}
     credits = [
         float(others.isdisjoint(line.text.lower()) and case.form.vowel.lower() in line.text.lower())
         for line in case.placed
@@ -34,17 +34,17 @@ def judge_vowel(case: Case) -> Result:
     return case.grade_lines(credits)
 
 
-def judge_budget(case: Case) -> Result:
+def judge_budget(case: PoemCase) -> Shares:
     """Share of the budgets that are kept: a number of times that a letter, or any vowel, occurs in the poem."""
     text = "".join(line.text for line in case.poem.lines).lower()
     credits = []
     for what, wanted in case.form.budget:
-        counted = VOWELS if what == "vowels" else {what.lower()}
+        counted = VOWEL_LETTERS if what == "vowels" else {what.lower()}
         credits.append(credit_count(sum(letter in counted for letter in text), wanted))
-    return Result(sum(credits) / len(credits), sum(credit == 1.0 for credit in credits) / len(credits))
+    return Shares(sum(credits) / len(credits), sum(credit == 1.0 for credit in credits) / len(credits))
 
 
-def _spelled_share(case: Case, place: str, text: str) -> float:
+def _spelled_share(case: PoemCase, place: str, text: str) -> float:
     hits = [
         float(line is not None and _has_letter(place, line, text, index))
         for index, (line, _) in enumerate(zip(case.lines, text, strict=False))
@@ -89,11 +89,11 @@ def spine_holds(text: str, letter: str, following: str, is_first: bool = False) 
     return inside and not early and (not following or following not in text[place + 1 :].lower())
 
 
-def judge_palindrome(case: Case) -> Result:
+def judge_palindrome(case: PoemCase) -> Shares:
     """How far each line, or the whole poem, reads the same backwards, by its letters or by its words."""
     kind = case.form.palindrome
     if kind == "poem":
-        return Result.both(measure_symmetry([word for line in case.poem.lines for word in line.words]))
+        return Shares.both(measure_symmetry([word for line in case.poem.lines for word in line.words]))
     credits = []
     for line in case.placed:
         letters = [sign for word in line.words for sign in word if sign.isalpha()]

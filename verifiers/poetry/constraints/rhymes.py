@@ -8,19 +8,15 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from learnable.verifiers.poetry.constraints.case import Case, Result
+from learnable.verifiers.poetry.constraints.case import PoemCase, Shares
 from learnable.verifiers.poetry.forms import span
 from learnable.verifiers.poetry.forms.plan import NO_RHYME
-from learnable.verifiers.poetry.rhyme.mosaic import LIGHT, NO_WORDS, find_end, list_mosaics
-from learnable.verifiers.poetry.rhyme.pairs import FULL, Bond, credit_rhyme, find_bond, is_repetition
+from learnable.verifiers.poetry.rhyme.mosaic import LIGHT_WORDS, NO_WORDS, find_end, list_mosaics
+from learnable.verifiers.poetry.rhyme.pairs import FULL_RHYME, Bond, credit_rhyme, find_bond, is_repetition
 from learnable.verifiers.poetry.rhyme.rimes import find_traits
 from learnable.verifiers.poetry.sound.pronunciation import pronounce
 
-WINDOW = 8  # lines; farther apart, and in another stanza, a rhyme that returns is not a fault
-MAX_ENDS, MAX_DISTANCE = 200, 40  # in poems with more lines, only lines at most this far apart are compared
 GROUPS = 3  # other lines of its class, from which these may fall into groups that do not rhyme with each other
-CROSSED = 0.5  # what a full rhyme between two classes counts against a poem: most are chance
-MIN_FOR_PASS = 0.5  # verse rhymes by spelling, and on syllables that only the metre stresses; slant rhymes earn less
 
 
 class Heard(NamedTuple):
@@ -31,7 +27,7 @@ class Heard(NamedTuple):
     repeats: bool
 
 
-class Pair(NamedTuple):
+class RhymePair(NamedTuple):
     """Two lines by their numbers from 0, the first before the second, and what is heard between their ends."""
 
     first: int
@@ -41,7 +37,7 @@ class Pair(NamedTuple):
     repeats: bool
 
 
-_FULL_RHYME = Heard(FULL, FULL, repeats=False)
+_FULL_RHYME = Heard(FULL_RHYME, FULL_RHYME, repeats=False)
 
 
 @lru_cache(maxsize=65_536)
@@ -52,15 +48,16 @@ def hear_rhyme(first: str, second: str) -> Heard:
     unknown word is no more than likely.
     """
     credit = credit_rhyme(first, second)
-    counts = credit == FULL or (credit >= MIN_FOR_PASS and bool(pronounce(first) and pronounce(second)))
-    return Heard(credit, credit * counts, credit < FULL and is_repetition(first, second))
+    # Verse rhymes by spelling, and on syllables that only the metre stresses: slant rhymes earn less.
+    counts = credit == FULL_RHYME or (credit >= 0.5 and bool(pronounce(first) and pronounce(second)))
+    return Heard(credit, credit * counts, credit < FULL_RHYME and is_repetition(first, second))
 
 
 @lru_cache(maxsize=65_536)
 def hear_assonance(first: str, second: str) -> Heard:
     """Return what is heard where the same vowels, from the last stressed one on, are a full rhyme (Spanish verse)."""
     heard = hear_rhyme(first, second)
-    if heard.repeats or heard.credit == FULL or not first or not second:
+    if heard.repeats or heard.credit == FULL_RHYME or not first or not second:
         return heard
     return _FULL_RHYME if _vowels(first) & _vowels(second) else heard
 
@@ -69,12 +66,12 @@ def hear_assonance(first: str, second: str) -> Heard:
 def hear_last_syllable(first: str, second: str) -> Heard:
     """Return what is heard where the same last syllable, stressed or not, is a full rhyme (Welsh and Irish verse)."""
     heard = hear_rhyme(first, second)
-    if heard.repeats or heard.credit == FULL or not first or not second:
+    if heard.repeats or heard.credit == FULL_RHYME or not first or not second:
         return heard
     return _FULL_RHYME if _last_rimes(first) & _last_rimes(second) else heard
 
 
-def hear_pairs(ends: Sequence[str], kind: str = "full") -> list[Pair]:
+def hear_pairs(ends: Sequence[str], kind: str = "full") -> list[RhymePair]:
     """Return the pairs of lines whose end words rhyme to some degree or repeat each other."""
     hear = _HEARINGS.get(kind, hear_rhyme)
     traits = [find_traits(end) for end in ends] if hear is hear_rhyme else []
@@ -86,20 +83,21 @@ def hear_pairs(ends: Sequence[str], kind: str = "full") -> list[Pair]:
                 continue
             credit, counted, repeats = hear(end, ends[j])
             if credit or repeats:
-                found.append(Pair(i, j, credit, counted, repeats))
+                found.append(RhymePair(i, j, credit, counted, repeats))
     return found
 
 
 def _find_reach(ends: Sequence[str]) -> int:
     """Return how many lines apart two lines may be to be compared."""
-    return len(ends) if len(ends) <= MAX_ENDS else MAX_DISTANCE
+    # In poems of more than 200 lines, only lines at most 40 apart are compared.
+    return len(ends) if len(ends) <= 200 else 40
 
 
-def hear_case(case: Case) -> list[Pair]:
+def hear_case(case: PoemCase) -> list[RhymePair]:
     """Return what is heard between the lines of a poem, rhymes over two words included."""
     ends, kind = list_ends(case), case.form.rhyme
     found = hear_pairs(ends, kind)
-    if kind != "full" or case.form.radif or LIGHT.isdisjoint(ends):
+    if kind != "full" or case.form.radif or LIGHT_WORDS.isdisjoint(ends):
         return found
     lines = [*case.lines, *case.extra[: case.plan.size]]
     pairs = {(pair.first, pair.second): pair for pair in found}
@@ -107,11 +105,11 @@ def hear_case(case: Case) -> list[Pair]:
     for i, j, credit in mosaics:
         if (i, j) not in pairs or pairs[i, j].credit < credit:
             known = all(pronounce(ends[index]) for index in (i, j))
-            pairs[i, j] = Pair(i, j, credit, credit * known, repeats=False)
+            pairs[i, j] = RhymePair(i, j, credit, credit * known, repeats=False)
     return [pairs[key] for key in sorted(pairs)]
 
 
-def list_ends(case: Case) -> list[str]:
+def list_ends(case: PoemCase) -> list[str]:
     """Return the end word of each line of the plan, then of the lines beyond it (at most as many as the plan has)."""
     ends = ["" if line is None else line.end for line in case.lines]
     if case.form.radif:
@@ -123,7 +121,9 @@ def list_ends(case: Case) -> list[str]:
     return ends + [line.end for line in case.extra[: case.plan.size]]
 
 
-def judge_rhyme(case: Case, heard: Sequence[Pair] | None = None, unanswered: Sequence[int] | None = None) -> Result:
+def judge_rhyme(
+    case: PoemCase, heard: Sequence[RhymePair] | None = None, unanswered: Sequence[int] | None = None
+) -> Shares:
     """Compare the pairs heard with those of the plan (F1): smooth by their credit, strict by what counts for a pass.
 
     A full rhyme or a repetition between two classes is a fault, so one rhyme throughout does not satisfy all classes
@@ -140,19 +140,21 @@ def judge_rhyme(case: Case, heard: Sequence[Pair] | None = None, unanswered: Seq
             continue
         if j < size and plan.classes[i] == plan.classes[j] != NO_RHYME:
             excused = (i, j) in plan.excused
-            credit += FULL if excused else found
-            strict += FULL if excused else counted
-        elif whole or j >= size or j - i <= WINDOW or plan.stanza_of[i] == plan.stanza_of[j]:
-            stray += 1.0 if repeats else CROSSED * (found == FULL)
-            strict_stray += FULL if repeats else counted
+            credit += FULL_RHYME if excused else found
+            strict += FULL_RHYME if excused else counted
+        # Farther apart than eight lines, and in another stanza, a rhyme that returns is no fault.
+        elif whole or j >= size or j - i <= 8 or plan.stanza_of[i] == plan.stanza_of[j]:
+            # A full rhyme between two classes counts by half against a poem: most are chance.
+            stray += 1.0 if repeats else 0.5 * (found == FULL_RHYME)
+            strict_stray += FULL_RHYME if repeats else counted
     share = size / case.size
     unanswered = find_unanswered(case, heard) if unanswered is None else unanswered
     alone = len(unanswered) / sum(map(bool, plan.mates))
     smooth = share * _f1(credit, plan.wanted, stray) * (1 - alone / 2)
-    return Result(smooth, share * _f1(strict, plan.wanted, strict_stray))
+    return Shares(smooth, share * _f1(strict, plan.wanted, strict_stray))
 
 
-def find_unanswered(case: Case, heard: Sequence[Pair]) -> list[int]:
+def find_unanswered(case: PoemCase, heard: Sequence[RhymePair]) -> list[int]:
     """Return the lines that should rhyme but do not, not even weakly or in an older pronunciation.
 
     A line with the end word of another answers that line only where the form allows it. Where the lines of one class
@@ -202,34 +204,34 @@ def find_outer_groups(bonds: Sequence[tuple[int, int]], classes: Sequence[int]) 
     return {line for line, name in group.items() if name != largest[classes[line]]}
 
 
-def judge_unrhymed(case: Case) -> Result:
+def judge_unrhymed(case: PoemCase) -> Shares:
     """Share of lines that rhyme with none of the three lines before them."""
     ends = list_ends(case)
     rhymed = {
         pair.second
         for pair in hear_pairs(ends)
-        if pair.second - pair.first <= 3 and (pair.credit == FULL or pair.repeats)
+        if pair.second - pair.first <= 3 and (pair.credit == FULL_RHYME or pair.repeats)
     }
-    return Result.both(max(0.0, 1 - 2 * len(rhymed) / max(1, len(ends))))
+    return Shares.both(max(0.0, 1 - 2 * len(rhymed) / max(1, len(ends))))
 
 
-def judge_runs(case: Case) -> Result:
+def judge_runs(case: PoemCase) -> Shares:
     """Share of lines in a run on one rhyme, where the run has the wanted number of lines."""
     low, high = span(case.form.runs or (2, 8))
     ends = [line.end for line in case.poem.lines]
     lengths, current = [], 1
     for one, other in pairwise(ends):
-        if credit_rhyme(one, other) == FULL:
+        if credit_rhyme(one, other) == FULL_RHYME:
             current += 1
         else:
             lengths.append(current)
             current = 1
     lengths.append(current)
     share = sum(length for length in lengths if low <= length <= high) / case.size if len(lengths) > 1 else 0.0
-    return Result.both(share)
+    return Shares.both(share)
 
 
-def measure_radif(case: Case) -> int:
+def measure_radif(case: PoemCase) -> int:
     """Return how many closing words all rhymed lines have in common."""
     rhymed = [line.words for line, name in zip(case.lines, case.plan.classes, strict=True) if line and name != NO_RHYME]
     length = 0
@@ -240,15 +242,15 @@ def measure_radif(case: Case) -> int:
     return length
 
 
-def judge_radif(case: Case) -> Result:
+def judge_radif(case: PoemCase) -> Shares:
     """Share of rhymed lines that end in the most common end word."""
     ends = [line.end for line, name in zip(case.lines, case.plan.classes, strict=True) if line and name != NO_RHYME]
     wanted = sum(name != NO_RHYME for name in case.plan.classes)
     common = max((ends.count(end) for end in ends), default=0)
-    return Result.both((common if common > 1 else 0) / max(1, wanted))
+    return Shares.both((common if common > 1 else 0) / max(1, wanted))
 
 
-def _word_before(case: Case, slot: int, tail: int) -> str:
+def _word_before(case: PoemCase, slot: int, tail: int) -> str:
     line = case.lines[slot]
     return "" if line is None or len(line.words) <= tail else line.words[-tail - 1]
 

@@ -7,39 +7,39 @@ from collections import Counter
 from functools import lru_cache
 from itertools import product
 
-from learnable.verifiers.poetry.constraints.case import Case, Result
+from learnable.verifiers.poetry.constraints.case import PoemCase, Shares
 from learnable.verifiers.poetry.forms import Count, span
 from learnable.verifiers.poetry.forms.coordinates import parse_link, place_pairs
 from learnable.verifiers.poetry.metre.fit import PER_FOOT, MetreReading, read_metre
 from learnable.verifiers.poetry.poem import PoemLine
-from learnable.verifiers.poetry.rhyme.pairs import FULL, credit_rhyme
+from learnable.verifiers.poetry.rhyme.pairs import FULL_RHYME, credit_rhyme
 from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts, pronounce
 
 _LIGHT = frozenset("it me us him her them you thee is in on at to of not be".split())  # as the end of "found it"
 _SILENT = re.compile(r"^(?:kn|gn|wr|ps)")
 
 
-def judge_metre(case: Case) -> Result:
+def judge_metre(case: PoemCase) -> Shares:
     """Mean credit of the lines for their metre, and how surely the poem as a whole is in it."""
     reading = read_case(case)
-    return Result(sum(reading.credits) / case.size, reading.strict * len(case.placed) / case.size)
+    return Shares(sum(reading.credits) / case.size, reading.strict * len(case.placed) / case.size)
 
 
-def read_case(case: Case) -> MetreReading:
+def read_case(case: PoemCase) -> MetreReading:
     """Return how the lines of the plan fit the form's metre."""
     feet = tuple(find_feet(case, slot) for slot in range(case.plan.size))
     lines = tuple(None if line is None else (line.text, line.words) for line in case.lines)
     return read_metre(lines, case.form.metre, feet)
 
 
-def judge_template(case: Case) -> Result:
+def judge_template(case: PoemCase) -> Shares:
     """Mean share of syllables whose stress fits the pattern of their line, and the share of lines that fit by .8."""
     patterns = case.form.template
     credits = [
         0.0 if line is None else credit_template(line.words, patterns[index % len(patterns)])
         for index, line in enumerate(case.lines)
     ]
-    return Result(sum(credits) / case.size, sum(credit >= 0.8 for credit in credits) / case.size)
+    return Shares(sum(credits) / case.size, sum(credit >= 0.8 for credit in credits) / case.size)
 
 
 @lru_cache(maxsize=65_536)
@@ -60,7 +60,7 @@ def credit_template(words: tuple[str, ...], pattern: str) -> float:
     return max(hits / max(len(pattern), end) for end, hits in best.items())
 
 
-def judge_endings(case: Case) -> Result:
+def judge_endings(case: PoemCase) -> Shares:
     """Share of lines that can end as the form wants: on an unstressed syllable (`f`) or on one with a beat (`m`)."""
     signs = case.form.endings
     credits = [
@@ -99,7 +99,7 @@ def _may_be_stressed(words: tuple[str, ...]) -> bool:
     return bool(words) and words[-1] not in _LIGHT and "m" in find_endings(words)
 
 
-def judge_links(case: Case) -> Result:
+def judge_links(case: PoemCase) -> Shares:
     """Share of the form's inner rhymes that the poem has."""
     smooth, strict, wanted = 0.0, 0, 0
     for rule in case.form.links:
@@ -111,11 +111,11 @@ def judge_links(case: Case) -> Result:
             pairs = product(find_words_at(case.lines[i], left.syllable), find_words_at(case.lines[j], right.syllable))
             found = max((credit_rhyme(one, other) for one, other in pairs), default=0.0)
             smooth += found
-            strict += found == FULL
-    return Result(smooth / wanted, strict / wanted) if wanted else Result.both(1.0)
+            strict += found == FULL_RHYME
+    return Shares(smooth / wanted, strict / wanted) if wanted else Shares.both(1.0)
 
 
-def judge_alliteration(case: Case) -> Result:
+def judge_alliteration(case: PoemCase) -> Shares:
     """Share of lines with enough different words that begin with the same sound."""
     least = case.form.alliteration
     credits = []
@@ -143,7 +143,7 @@ def find_words_at(line: PoemLine | None, syllables: Count | None) -> list[str]:
     return found
 
 
-def find_feet(case: Case, slot: int) -> int | None:
+def find_feet(case: PoemCase, slot: int) -> int | None:
     """Return the feet that a line should have, or None where its length may vary by a foot and more."""
     feet = case.plan.feet[slot] if case.plan.feet else None
     wanted = case.plan.syllables[slot] if case.plan.syllables else None

@@ -7,23 +7,23 @@ from collections.abc import Callable
 from itertools import accumulate, pairwise
 from math import gcd
 
-from learnable.verifiers.poetry.constraints.case import Case, credit_count
+from learnable.verifiers.poetry.constraints.case import PoemCase, credit_count
 from learnable.verifiers.poetry.constraints.naming import names_person
 from learnable.verifiers.poetry.constraints.rhymes import hear_pairs
-from learnable.verifiers.poetry.rhyme.pairs import FULL
+from learnable.verifiers.poetry.rhyme.pairs import FULL_RHYME
 from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts
 
-NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
+NUMBER_WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
 
 
-def judge_adjacent_initials_differ(case: Case) -> float:
+def judge_adjacent_initials_differ(case: PoemCase) -> float:
     """Share of neighbouring lines that begin with different consonants."""
     first = [line.words[0][0] if line.words else "" for line in case.poem.lines]
     fits = [one != other and other not in "aeiou" for one, other in pairwise(first)]
     return (sum(fits) + (first[:1] != [""])) / max(1, case.size)
 
 
-def judge_arithmetic(case: Case) -> float:
+def judge_arithmetic(case: PoemCase) -> float:
     """Share of lines with as many words as the line before has vowels, after a first line of two words."""
     lines = case.poem.lines
     fits = [credit_count(len(line.words), 2) for line in lines[:1]]
@@ -34,14 +34,14 @@ def judge_arithmetic(case: Case) -> float:
     return sum(fits) / max(1, case.size)
 
 
-def judge_coprime(case: Case) -> float:
+def judge_coprime(case: PoemCase) -> float:
     """Share of neighbouring lines whose word counts differ and have no common divisor."""
     counts = [len(line.words) for line in case.poem.lines]
     fits = [one != other and gcd(one, other) == 1 for one, other in pairwise(counts)]
     return sum(fits) / max(1, case.size - 1)
 
 
-def judge_diamante(case: Case) -> float:
+def judge_diamante(case: PoemCase) -> float:
     """Share of the words of lines 3 and 5 that end in -ing, with different nouns at the ends."""
     lines = case.lines
     if len(lines) != 7 or lines[0] is None or lines[6] is None:
@@ -54,7 +54,7 @@ def judge_diamante(case: Case) -> float:
     return sum(participles) / max(6, len(participles)) if lines[0].words != lines[6].words else 0.0
 
 
-def judge_disjoint_letters(case: Case) -> float:
+def judge_disjoint_letters(case: PoemCase) -> float:
     """Mean, over pairs of lines, of the share of letters that only one of the two lines has."""
     lines = [{letter for letter in line.text.lower() if letter.isalpha()} for line in case.poem.lines]
     pairs = list(zip(lines[::2], lines[1::2], strict=False))
@@ -64,7 +64,7 @@ def judge_disjoint_letters(case: Case) -> float:
     return sum(shares) / max(1, case.size // 2)
 
 
-def judge_doubled_last_line(case: Case) -> float:
+def judge_doubled_last_line(case: PoemCase) -> float:
     """Share of stanzas whose last line is one phrase, twice."""
     ends, total = [], 0
     for size in case.plan.stanzas:
@@ -76,7 +76,7 @@ def judge_doubled_last_line(case: Case) -> float:
     return sum(ends) / max(1, len(ends))
 
 
-def judge_dunadh(case: Case) -> float:
+def judge_dunadh(case: PoemCase) -> float:
     """Whether the poem ends with the word or the syllable that it begins with (an Irish dúnadh)."""
     words = [word for line in case.poem.lines for word in line.words]
     if len(words) < 2:
@@ -87,21 +87,21 @@ def judge_dunadh(case: Case) -> float:
     )
 
 
-def judge_long_word(case: Case) -> float:
+def judge_long_word(case: PoemCase) -> float:
     """Whether a line of the second half is a single word of six syllables; a shorter word has part of the credit."""
     single = [line.words[0] for line in case.lines[len(case.lines) // 2 :] if line and len(line.words) == 1]
     return max((credit_count(count, 6) for word in single for count in find_syllable_counts(word)), default=0.0)
 
 
-def judge_often_rhymed(case: Case) -> float:
+def judge_often_rhymed(case: PoemCase) -> float:
     """Share of lines that rhyme with one of the four lines before or after them; half of the lines suffice for 1."""
     ends = [line.end for line in case.poem.lines]
-    near = [pair for pair in hear_pairs(ends) if pair.credit == FULL and pair.second - pair.first <= 4]
+    near = [pair for pair in hear_pairs(ends) if pair.credit == FULL_RHYME and pair.second - pair.first <= 4]
     rhymed = {index for pair in near for index in (pair.first, pair.second)}
     return min(1.0, 2 * len(rhymed) / case.size)
 
 
-def judge_ovillejo(case: Case) -> float:
+def judge_ovillejo(case: PoemCase) -> float:
     """How far line 10 consists of lines 2, 4 and 6."""
     lines = [line.words if line else () for line in case.lines]
     if len(lines) < 10:
@@ -111,19 +111,19 @@ def judge_ovillejo(case: Case) -> float:
     return same / max(1, len(joined), len(lines[9]))
 
 
-def judge_person_name(case: Case) -> float:
+def judge_person_name(case: PoemCase) -> float:
     """Whether line 1 names a person."""
     return float(bool(case.poem.lines) and names_person(case.poem.lines[0].text))
 
 
-def judge_positional(case: Case) -> float:
+def judge_positional(case: PoemCase) -> float:
     """Share of lines in which the character at the form's number, counted from 1, is the form's letter."""
     given = dict(case.form.parameters)
     place, letter = int(given["number"]) - 1, str(given["letter"]).lower()
     return sum(line.text[place : place + 1].lower() == letter for line in case.poem.lines) / case.size
 
 
-def judge_pindaric(case: Case) -> float:
+def judge_pindaric(case: PoemCase) -> float:
     """How far every three stanzas are strophe and antistrophe, equal in length and rhyme, and a different epode."""
     triads = len(case.poem.blocks) // 3
     if not triads or len(case.poem.blocks) % 3:
@@ -140,7 +140,7 @@ def judge_pindaric(case: Case) -> float:
     return min(sum(shares) / triads, (1 + sum(fits) / triads) / 2)
 
 
-def judge_pythagorean(case: Case) -> float:
+def judge_pythagorean(case: PoemCase) -> float:
     """Share of tercets whose word counts are the sides of a right triangle."""
     counts = [len(line.words) for line in case.poem.lines]
     triples = [sorted(counts[index : index + 3]) for index in range(0, len(counts), 3)]
@@ -148,7 +148,7 @@ def judge_pythagorean(case: Case) -> float:
     return sum(fits) / max(1, len(fits))
 
 
-def judge_rhopalic(case: Case) -> float:
+def judge_rhopalic(case: PoemCase) -> float:
     """Share of neighbouring words within lines of which the second is one syllable longer."""
     fits: list[bool] = []
     for line in case.poem.lines:
@@ -160,37 +160,37 @@ def judge_rhopalic(case: Case) -> float:
     return sum(fits) / max(1, len(fits))
 
 
-def judge_same_end_initial(case: Case) -> float:
+def judge_same_end_initial(case: PoemCase) -> float:
     """Share of lines with a new end word that begins with the most common initial of end words."""
     ends = list(dict.fromkeys(line.end for line in case.poem.lines if line.end))
     common = Counter(end[0] for end in ends).most_common(1)
     return common[0][1] / case.size if common else 0.0
 
 
-def judge_self_referential(case: Case) -> float:
+def judge_self_referential(case: PoemCase) -> float:
     """Share of lines in which line n has the number n exactly n times."""
     hits = []
     for number, line in enumerate(case.poem.lines, 1):
-        said = line.words.count(NUMBERS[number - 1]) if number <= len(NUMBERS) else 0
-        said += sum(token.strip(".,;:!?") == str(number) for token in line.text.split())
-        hits.append(credit_count(said, number))
+        mentions = line.words.count(NUMBER_WORDS[number - 1]) if number <= len(NUMBER_WORDS) else 0
+        mentions += sum(token.strip(".,;:!?") == str(number) for token in line.text.split())
+        hits.append(credit_count(mentions, number))
     return sum(hits) / case.size
 
 
-def judge_several_stanzas(case: Case) -> float:
+def judge_several_stanzas(case: PoemCase) -> float:
     """Whether blank lines divide the poem into three or more stanzas, not all of the same length."""
     blocks = case.poem.blocks
     return min(1.0, len(blocks) / 3) * (1.0 if len(set(blocks)) > 1 else 0.5)
 
 
-def judge_unique_words(case: Case) -> float:
+def judge_unique_words(case: PoemCase) -> float:
     """Share of words that occur only once."""
     counts = Counter(word for line in case.poem.lines for word in line.words)
-    said = counts.total()
-    return sum(count for count in counts.values() if count == 1) / said if said else 0.0
+    total = counts.total()
+    return sum(count for count in counts.values() if count == 1) / total if total else 0.0
 
 
-def judge_uniform_stanzas(case: Case) -> float:
+def judge_uniform_stanzas(case: PoemCase) -> float:
     """Share of stanzas with the most common length; 0 for a poem without blank lines between stanzas."""
     blocks = case.poem.blocks
     if len(blocks) < 2:
@@ -200,7 +200,7 @@ def judge_uniform_stanzas(case: Case) -> float:
 
 def _list_rhyming(ends: list[str]) -> set[tuple[int, int]]:
     """Return the pairs of lines that rhyme, and each line paired with itself."""
-    pairs = {(pair.first, pair.second) for pair in hear_pairs(ends) if pair.credit == FULL}
+    pairs = {(pair.first, pair.second) for pair in hear_pairs(ends) if pair.credit == FULL_RHYME}
     return pairs | {(index, index) for index in range(len(ends))}
 
 
@@ -211,7 +211,7 @@ def _credit_triple(sides: list[int]) -> float:
     return 1.0 if a * a + b * b == c * c else max(0.0, 0.8 - abs((a * a + b * b) ** 0.5 - c) / 5)
 
 
-SPECIAL: dict[str, Callable[[Case], float]] = {
+SPECIAL: dict[str, Callable[[PoemCase], float]] = {
     "adjacent_initials_differ": judge_adjacent_initials_differ,
     "arithmetic": judge_arithmetic,
     "coprime": judge_coprime,

@@ -1,7 +1,7 @@
 """Poem forms as data: the declaration a prompt is written from and a poem is judged by."""
 
 from learnable.verifiers.poetry.forms.counts import Count, span
-from learnable.verifiers.poetry.forms.form import Form, Part
+from learnable.verifiers.poetry.forms.form import Form, FormPart
 from learnable.verifiers.poetry.forms.labels import parse_scheme
 from learnable.verifiers.poetry.forms.loading import (
     CORE,
@@ -18,7 +18,7 @@ __all__ = [
     "SPEC_KEYS",
     "Count",
     "Form",
-    "Part",
+    "FormPart",
     "constrain_form",
     "find_form",
     "form_of_spec",

@@ -31,7 +31,7 @@ class Sum(NamedTuple):
         return self.number + self.times_n * n + self.times_last * last
 
 
-class Place(NamedTuple):
+class Coordinate(NamedTuple):
     """A line, or a syllable in it (or any of a range). `stanza` is None where lines are counted from the poem's top."""
 
     stanza: Sum | None
@@ -52,16 +52,16 @@ class Place(NamedTuple):
 
 
 @cache
-def parse_place(text: str) -> Place:
+def parse_place(text: str) -> Coordinate:
     """Read a place. Raises `ValueError` for text that is not one."""
     where, _, syllable = text.strip().partition("@")
     stanza, dot, line = where.rpartition(".")
     count = None if syllable in ("", "end") else parse_count(int(syllable) if syllable.isdigit() else syllable)
-    return Place(_parse_sum(stanza) if dot else None, _parse_sum(line), count)
+    return Coordinate(_parse_sum(stanza) if dot else None, _parse_sum(line), count)
 
 
 @cache
-def parse_equality(text: str) -> tuple[Place, tuple[Place, ...]]:
+def parse_equality(text: str) -> tuple[Coordinate, tuple[Coordinate, ...]]:
     """Read `place = place`, or `place = place or place` where either will do. Raises `ValueError` for anything else."""
     left, equals, right = text.partition("=")
     if not equals:
@@ -70,7 +70,7 @@ def parse_equality(text: str) -> tuple[Place, tuple[Place, ...]]:
 
 
 @cache
-def parse_comparison(text: str) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
+def parse_comparison(text: str) -> tuple[tuple[Coordinate, ...], tuple[Coordinate, ...]]:
     """Read `3, 4 < 1, 2, 5`: each line on the left is shorter than each on the right.
 
     Raises `ValueError` for anything else.
@@ -83,7 +83,7 @@ def parse_comparison(text: str) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
 
 
 @cache
-def parse_link(text: str) -> tuple[Place, Place]:
+def parse_link(text: str) -> tuple[Coordinate, Coordinate]:
     """Read `place@syllable ~ place@syllable`: the words there rhyme. Without `@s` it is the line's last word.
 
     Raises `ValueError` for anything else.
@@ -108,14 +108,14 @@ def equal_lines(rules: Sequence[str], stanzas: Sequence[int], choice: int = 0) -
     return [(i, j) for i, j in pairs if i != j]
 
 
-def place_pairs(left: Place, right: Place, stanzas: Sequence[int]) -> list[tuple[int, int]]:
+def place_pairs(left: Coordinate, right: Coordinate, stanzas: Sequence[int]) -> list[tuple[int, int]]:
     """Return the line indexes of both places, for each n where both exist."""
     numbers = range(1, sum(stanzas) + 1) if _has_n(left) or _has_n(right) else range(1, 2)
     found = [(left.line_index(n, stanzas), right.line_index(n, stanzas)) for n in numbers]
     return [(i, j) for i, j in found if i is not None and j is not None]
 
 
-def _has_n(place: Place) -> bool:
+def _has_n(place: Coordinate) -> bool:
     return bool(place.line.times_n or (place.stanza and place.stanza.times_n))
 
 

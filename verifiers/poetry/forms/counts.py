@@ -62,5 +62,5 @@ def say_count(count: Count) -> str:
 
 def say_counts(counts: tuple[Count, ...]) -> str:
     """Say one count a line: `5, 7 and 5`, or once where all are the same."""
-    said = [say_count(count) for count in counts]
-    return said[0] if len(set(said)) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
+    names = [say_count(count) for count in counts]
+    return names[0] if len(set(names)) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -15,12 +15,12 @@ from learnable.data.records import JsonObject
 from learnable.verifiers.poetry.forms.counts import Count, span
 from learnable.verifiers.poetry.forms.labels import Scheme
 
-CHECKS = ("structure", "proxy", "theme")
+FORM_CHECKS = ("structure", "proxy", "theme")
 Pairs = tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FormPart:
     """The lines of an opening, a unit or a closing. A per-line tuple of length one stands for every line."""
 
     lines: Count | None = None
@@ -44,7 +44,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Form(Part):
+class Form(FormPart):
     """One form; `docs/reference/poem-keys.md` gives the meaning of each key.
 
     `schemes` lists the rhyme schemes that prompts name, `more_schemes` others that are accepted.
@@ -61,8 +61,8 @@ class Form(Part):
     # Shape.
     repeat: Count | None = None
     repeat_default: int = 0
-    opening: Part | None = None
-    closing: Part | None = None
+    opening: FormPart | None = None
+    closing: FormPart | None = None
     tolerance: int = 0
     pass_tolerance: int = 0
     pass_syllables: tuple[Count, ...] = ()

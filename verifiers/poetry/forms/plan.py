@@ -11,15 +11,14 @@ from typing import Any
 
 from learnable.verifiers.poetry.forms.coordinates import equal_lines
 from learnable.verifiers.poetry.forms.counts import Count, span
-from learnable.verifiers.poetry.forms.form import Form, Part
+from learnable.verifiers.poetry.forms.form import Form, FormPart
 from learnable.verifiers.poetry.forms.labels import UNRHYMED, Scheme, is_refrain, is_rentrement, rhyme_class
 
 NO_RHYME = -1
-MAX_PLANS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FormPlan:
     """One way to fill a form. Per-line tuples are as long as the poem; None (or `NO_RHYME`) means anything goes.
 
     `classes` numbers rhyme classes, `groups` are sets of lines that are one and the same line, `rentrements` the lines
@@ -54,7 +53,7 @@ class Plan:
 
 
 @lru_cache(maxsize=4096)
-def measured_plans(form: Form, lines: int) -> tuple[tuple[Plan, ...], ...]:
+def measured_plans(form: Form, lines: int) -> tuple[tuple[FormPlan, ...], ...]:
     """Return `plans`, each with its like in every other measure of the form (`measures`), the form's first in front.
 
     Another measure has its own number of feet, which follows from its syllables.
@@ -64,14 +63,14 @@ def measured_plans(form: Form, lines: int) -> tuple[tuple[Plan, ...], ...]:
 
 
 @lru_cache(maxsize=4096)
-def plans(form: Form, lines: int) -> tuple[Plan, ...]:
+def plans(form: Form, lines: int) -> tuple[FormPlan, ...]:
     """Return every way to fill `form` with about `lines` lines: the nearest number of units, each accepted scheme."""
     found = list(dict.fromkeys(_plans(form, lines)))
     nearest = min((abs(plan.size - lines) for plan in found), default=0)
-    return tuple(plan for plan in found if abs(plan.size - lines) == nearest)[:MAX_PLANS]
+    return tuple(plan for plan in found if abs(plan.size - lines) == nearest)[:24]
 
 
-def _plans(form: Form, lines: int) -> Iterator[Plan]:
+def _plans(form: Form, lines: int) -> Iterator[FormPlan]:
     parts = _parts(form)
     for units in _unit_counts(form, lines):
         for schemes in product(*map(_schemes, parts)):
@@ -83,11 +82,11 @@ def _plans(form: Form, lines: int) -> Iterator[Plan]:
         yield from _plans(replace(form, carry=form.may_carry, may_carry=()), lines)
 
 
-def _parts(form: Form) -> tuple[Part | None, Part | None, Part | None]:
+def _parts(form: Form) -> tuple[FormPart | None, FormPart | None, FormPart | None]:
     return form.opening, form, form.closing
 
 
-def _schemes(part: Part | None) -> Sequence[Scheme]:
+def _schemes(part: FormPart | None) -> Sequence[Scheme]:
     return part.schemes or [()] if part is not None else [()]
 
 
@@ -114,7 +113,7 @@ class _Layout:
         self.before: dict[str, int] = {}  # the classes of the part before
         self.first: dict[str, int] = {}  # the classes of the first unit
 
-    def add(self, part: Part | None, scheme: Scheme, times: int) -> None:
+    def add(self, part: FormPart | None, scheme: Scheme, times: int) -> None:
         """Add a part so many times."""
         if part is None:
             return
@@ -128,7 +127,7 @@ class _Layout:
             if part is self.form and number == 0:
                 self.first = self.before
 
-    def _size(self, part: Part, scheme: Scheme) -> int:
+    def _size(self, part: FormPart, scheme: Scheme) -> int:
         if scheme:
             return len(scheme)
         if part is not self.form:
@@ -163,12 +162,12 @@ class _Layout:
             return self.shared.setdefault(letter, next(self.fresh))
         return next(self.fresh)
 
-    def all_plans(self) -> Iterator[Plan]:
+    def all_plans(self) -> Iterator[FormPlan]:
         """Yield a plan for each choice among the equalities that offer several."""
         for choice in range(2 ** sum(" or " in rule for rule in self.form.repeats)):
             yield self.plan(choice)
 
-    def plan(self, choice: int) -> Plan:
+    def plan(self, choice: int) -> FormPlan:
         """Return the plan of the lines added; `choice` picks among the equalities that offer several."""
         groups: dict[str, list[int]] = {}
         for index, label in enumerate(self.labels):
@@ -179,11 +178,11 @@ class _Layout:
         # A rentrement returns from line 1; where none is long enough to be one, it is simply a line.
         rentrements = tuple(index for index, label in enumerate(self.labels) if index and is_rentrement(label))
         columns: dict[str, Any] = {name: tuple(column) if any(column) else () for name, column in self.sizes.items()}
-        plan = Plan(tuple(self.stanzas), _unify(self.classes, merged), merged, rentrements, **columns)
+        plan = FormPlan(tuple(self.stanzas), _unify(self.classes, merged), merged, rentrements, **columns)
         return replace(plan, **_facts(plan, self.form))
 
 
-def _facts(plan: Plan, form: Form) -> dict[str, Any]:
+def _facts(plan: FormPlan, form: Form) -> dict[str, Any]:
     grouped = frozenset(pair for group in plan.groups for pair in combinations(group, 2))
     lines: dict[int, list[int]] = {}
     for index, name in enumerate(plan.classes):

@@ -11,12 +11,12 @@ from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import JsonObject, Spec
 from learnable.verifiers.poetry.forms.coordinates import parse_comparison, parse_equality, parse_link
 from learnable.verifiers.poetry.forms.counts import is_whole, parse_count, parse_counts, span
-from learnable.verifiers.poetry.forms.form import CHECKS, Form, Part
+from learnable.verifiers.poetry.forms.form import FORM_CHECKS, Form, FormPart
 from learnable.verifiers.poetry.forms.labels import is_label, parse_scheme, stanza_sizes
 from learnable.verifiers.poetry.forms.words import word_list
 
-METRES = ("iambic", "trochaic", "anapaestic", "amphibrachic", "dactylic")
-SPECIAL = (
+METRE_NAMES = ("iambic", "trochaic", "anapaestic", "amphibrachic", "dactylic")
+SPECIAL_NAMES = (
     "adjacent_initials_differ", "arithmetic", "coprime", "diamante", "disjoint_letters", "doubled_last_line", "dunadh",
     "long_word", "often_rhymed", "ovillejo", "person_name", "pindaric", "positional", "pythagorean", "rhopalic",
     "same_end_initial", "self_referential", "several_stanzas", "uniform_stanzas", "unique_words",
@@ -245,13 +245,13 @@ def _lines(value: Any) -> Any:
     return count
 
 
-def _part(value: Any) -> Part:
+def _part(value: Any) -> FormPart:
     if not isinstance(value, dict):
         raise TypeError(f"{value!r} is not a table")
     for key in value:
         if key not in _PART_READERS:
             raise ValueError(f"{key!r} is not one of {', '.join(_PART_READERS)}")
-    return Part(**read_fields(value))
+    return FormPart(**read_fields(value))
 
 
 _PART_READERS: dict[str, Callable[[Any], Any]] = {
@@ -266,7 +266,7 @@ _PART_READERS: dict[str, Callable[[Any], Any]] = {
 _READERS: dict[str, Callable[[Any], Any]] = _PART_READERS | {
     "title": _text,
     "aliases": _texts,
-    "check": _one_of(*CHECKS),
+    "check": _one_of(*FORM_CHECKS),
     "why": _text,
     "repeat": parse_count,
     "repeat_default": _whole,
@@ -296,7 +296,7 @@ _READERS: dict[str, Callable[[Any], Any]] = _PART_READERS | {
     "unrhymed": _flag,
     "runs": parse_count,
     "links": _checked(parse_link),
-    "metre": _one_of(*METRES),
+    "metre": _one_of(*METRE_NAMES),
     "template": _texts,
     "caesura": _whole,
     "end_syllables": parse_counts,
@@ -319,7 +319,7 @@ _READERS: dict[str, Callable[[Any], Any]] = _PART_READERS | {
     "least_words": _whole,
     "least_content": _whole,
     "no_language": _text,
-    "special": lambda value: tuple(_one_of(*SPECIAL)(name) for name in _texts(value)),
+    "special": lambda value: tuple(_one_of(*SPECIAL_NAMES)(name) for name in _texts(value)),
     "parameters": lambda value: tuple((_one_of(*PARAMETERS)(key), item) for key, item in value.items()),
     "defining": _pass,
     "ask": _text,

@@ -15,8 +15,8 @@ MINIMUM_RULES = ("least_words", "least_content")
 def say_rules(form: Form, only: Collection[str] = ()) -> list[str]:
     """Return a phrase for each rule that the form has (of `only` these, where given), in a fixed order."""
     wanted = (_requested_keys(form) or set(_PHRASES)) & set(only or _PHRASES)
-    said = [say(form) for key, say in _PHRASES.items() if key in wanted and getattr(form, key)]
-    return [part for part in said if part]
+    phrases = [say(form) for key, say in _PHRASES.items() if key in wanted and getattr(form, key)]
+    return [part for part in phrases if part]
 
 
 def _requested_keys(form: Form) -> set[str]:
@@ -63,11 +63,11 @@ def _letters(form: Form) -> str:
 
 
 def _total(form: Form) -> str:
-    said = [
+    phrases = [
         "one sentence in all" if (what, count) == ("sentences", 1) else f"{say_count(count)} {what} in all"
         for what, count in form.total
     ]
-    return "with " + " and ".join(said)
+    return "with " + " and ".join(phrases)
 
 
 def _budget(form: Form) -> str:
@@ -137,8 +137,8 @@ def _endings(form: Form) -> str:
 
 
 def _may_carry(form: Form) -> str:
-    said = ", ".join(f"rhyme {new} of a stanza may be rhyme {old} of the one before" for new, old in form.may_carry)
-    return f"{said}, in all stanzas or in none"
+    carries = ", ".join(f"rhyme {new} of a stanza may be rhyme {old} of the one before" for new, old in form.may_carry)
+    return f"{carries}, in all stanzas or in none"
 
 
 _KINDS = {

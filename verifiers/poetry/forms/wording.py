@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from learnable.verifiers.poetry.forms.counts import Count, say_count, say_counts, span
-from learnable.verifiers.poetry.forms.form import Form, Part
+from learnable.verifiers.poetry.forms.form import Form, FormPart
 from learnable.verifiers.poetry.forms.labels import UNRHYMED, Scheme, is_refrain, is_rentrement, say_scheme
 from learnable.verifiers.poetry.forms.loading import CORE
 from learnable.verifiers.poetry.forms.rule_phrases import MINIMUM_RULES, say_rules
@@ -33,11 +33,11 @@ def requirement(form: Form) -> str:
 
 def requirements(form: Form) -> list[str]:
     """Say what the form requires, one phrase per rule."""
-    said = " ".join(part for part in (_shape(form), _sizes(form), _rhymes(form)) if part)
+    phrase = " ".join(part for part in (_shape(form), _sizes(form), _rhymes(form)) if part)
     rules = (
         [form.ask, *say_rules(form, MINIMUM_RULES)] if form.ask else [*_metre(form), *_parts(form), *say_rules(form)]
     )
-    return [part for part in (said, *rules) if part]
+    return [part for part in (phrase, *rules) if part]
 
 
 def _requests(form: Form, component: str) -> bool:
@@ -51,10 +51,10 @@ def _shape(form: Form) -> str:
     lines = form.line_count
     if lines is None:
         return "" if form.lines is None else f"{say_count(form.lines)} lines"
-    said = "1 line" if lines == 1 else f"{lines} lines"
+    phrase = "1 line" if lines == 1 else f"{lines} lines"
     if len(form.stanzas) > 1 and form.group != CORE:
-        said += f" in stanzas of {say_counts(form.stanzas)}"
-    return said
+        phrase += f" in stanzas of {say_counts(form.stanzas)}"
+    return phrase
 
 
 def _repeated_shape(form: Form) -> str:
@@ -71,21 +71,21 @@ def _repeated_shape(form: Form) -> str:
     return f"{units} stanzas of {size} lines" if units > 1 else f"{size} lines"
 
 
-def _sizes(form: Part, tolerance: int | None = None) -> str:
+def _sizes(form: FormPart, tolerance: int | None = None) -> str:
     """Say how long the lines are: `of 5, 7 and 5 syllables`."""
     tolerance = getattr(form, "tolerance", 0) if tolerance is None else tolerance
-    said = []
+    phrases = []
     if form.syllables and (not isinstance(form, Form) or _requests(form, "syllables")):
         about = "about " if tolerance else ""
-        said.append(f"of {about}{_say_lengths(form, form.syllables, 'syllables')}{_other_measures(form)}")
+        phrases.append(f"of {about}{_say_lengths(form, form.syllables, 'syllables')}{_other_measures(form)}")
     if form.words:
-        said.append(f"of {_say_lengths(form, form.words, 'words')}")
+        phrases.append(f"of {_say_lengths(form, form.words, 'words')}")
     if form.characters:
-        said.append(f"of {_say_lengths(form, form.characters, 'characters')}")
-    return " and ".join(said)
+        phrases.append(f"of {_say_lengths(form, form.characters, 'characters')}")
+    return " and ".join(phrases)
 
 
-def _other_measures(form: Part) -> str:
+def _other_measures(form: FormPart) -> str:
     """Say the other lengths that the lines may have. Prompts of the policy's forms name the first only."""
     if not isinstance(form, Form) or not form.measures or form.group == CORE:
         return ""
@@ -93,7 +93,7 @@ def _other_measures(form: Part) -> str:
     return "".join(f" or of {about}{_say_lengths(form, measure, 'syllables')}" for measure in form.measures)
 
 
-def _say_lengths(form: Part, counts: tuple[Count, ...], what: str) -> str:
+def _say_lengths(form: FormPart, counts: tuple[Count, ...], what: str) -> str:
     """Say one count a line: once for stanzas that are alike, and what is common before a line that is not."""
     size = form.stanzas[0] if form.stanzas else 0
     if size and len(counts) > size and counts == counts[:size] * len(form.stanzas):
@@ -116,9 +116,9 @@ def _rhymes(form: Form) -> str:
         return ""
     breaks = () if form.group == CORE else form.stanzas
     alike = [scheme for scheme in form.schemes if len(scheme) == len(form.schemes[0])]
-    said = "rhyming " + " or ".join(say_scheme(scheme, breaks) for scheme in alike)
+    phrase = "rhyming " + " or ".join(say_scheme(scheme, breaks) for scheme in alike)
     again = form.repeat is not None and form.repeat_default > 1
-    return said + (f" in each {_unit(form)}" if again else "")
+    return phrase + (f" in each {_unit(form)}" if again else "")
 
 
 def _unit(form: Form) -> str:
@@ -144,7 +144,7 @@ def _metre(form: Form) -> list[str]:
 
 def _parts(form: Form) -> list[str]:
     """Say the opening, the closing, and what capitals in a scheme mean."""
-    said = []
+    phrases = []
     for name, part in (("opening", form.opening), ("closing", form.closing)):
         if part is not None:
             lines = part.part_lines() or 1
@@ -153,13 +153,13 @@ def _parts(form: Form) -> list[str]:
             size = f"{name} {'line' if lines == 1 else f'of {lines} lines'}"
             size = f"with an {size}" if name == "opening" else f"with a {size}"
             if name == "opening" and form.counts_opening:
-                said.append(" ".join((f"the first {_unit(form)}", rhyming)))
+                phrases.append(" ".join((f"the first {_unit(form)}", rhyming)))
                 continue
-            said.append(" ".join(filter(None, (size, _sizes(part, form.tolerance), rhyming))))
+            phrases.append(" ".join(filter(None, (size, _sizes(part, form.tolerance), rhyming))))
     labels = [label for part in (form.opening, form, form.closing) if part for s in part.schemes for label in s]
     if any(map(is_refrain, labels)) and form.group != CORE:
-        said.append("where lines with the same capital and number are the same line")
+        phrases.append("where lines with the same capital and number are the same line")
     if any(map(is_rentrement, labels)):
         low, high = span(form.rentrement)
-        said.append(f"where R is the first {low} to {high} words of the first line")
-    return said
+        phrases.append(f"where R is the first {low} to {high} words of the first line")
+    return phrases

@@ -17,7 +17,7 @@ from learnable.verifiers.poetry.language.packing import find_levels, pack_bytes,
 from learnable.verifiers.poetry.language.sense import STRANGER, SenseModel
 from learnable.verifiers.poetry.language.word_classes import Vocabulary
 
-FORMAT = 4
+MODEL_FORMAT = 4
 ARRAYS = (  # of the model of sense
     *("context", "context_endings", "own", "own_endings"),
     *("hidden", "hidden_bias", "outer", "outer_bias", "topic"),
@@ -35,7 +35,7 @@ class LanguageModel:
 def pack_model(model: LanguageModel) -> str:
     """Return the text of a model's file."""
     packed = {
-        "format": FORMAT,
+        "format": MODEL_FORMAT,
         "neighbours": _pack_neighbours(model.neighbours),
         "sense": _pack_sense(model.sense),
     }
@@ -75,8 +75,8 @@ def unpack_model(text: str) -> LanguageModel:
     """Return the model of a file's text. Raises `LearnableError` for a text that `pack_model` did not write."""
     try:
         packed = json.loads(text)
-        if packed["format"] != FORMAT:
-            raise ValueError(f"format {packed['format']}, not {FORMAT}")
+        if packed["format"] != MODEL_FORMAT:
+            raise ValueError(f"format {packed['format']}, not {MODEL_FORMAT}")
         model = LanguageModel(_unpack_neighbours(packed["neighbours"]), _unpack_sense(packed["sense"]))
     except (ValueError, KeyError, TypeError) as error:
         raise LearnableError(

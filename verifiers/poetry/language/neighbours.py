@@ -16,7 +16,7 @@ from itertools import pairwise
 from learnable.verifiers.poetry.language.word_classes import EDGE, Vocabulary
 from learnable.verifiers.poetry.sound.word_table import WordTable
 
-MAX_WORDS = 120  # of a line; what follows is not read
+MAX_SCORED_WORDS = 120  # of a line; what follows is not read
 
 Place = tuple[int, int, int, int, int]
 
@@ -40,7 +40,7 @@ class NeighbourModel:
         pairs, triples, look_up = self.pairs, self.triples, self._places.__getitem__
         edge = row, _, plane, _, _ = look_up("")
         total, two = 0, -1  # `two` is where the weights of the last two words and any third begin
-        for next_row, number, next_plane, line, group in (*map(look_up, words[:MAX_WORDS]), edge):
+        for next_row, number, next_plane, line, group in (*map(look_up, words[:MAX_SCORED_WORDS]), edge):
             total += pairs[row + number]
             if two >= 0:
                 total += triples[two + group]
@@ -55,7 +55,7 @@ class NeighbourModel:
 
     def weigh_pairs(self, words: Sequence[str]) -> list[float]:
         """Return the log-odds of each two neighbours, shape (words - 1): half of their triples' are theirs."""
-        places = [self._places[word] for word in words[:MAX_WORDS]]
+        places = [self._places[word] for word in words[:MAX_SCORED_WORDS]]
         weights = [float(self.pairs[one[0] + other[1]]) for one, other in pairwise(places)]
         for index, (one, other, third) in enumerate(zip(places, places[1:], places[2:], strict=False)):
             weight = self.triples[one[2] + other[3] + third[4]] / 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-MIN_LINES, MIN_STOPS = 4, 2
 OUT_OF_ORDER = "the last line stops within a sentence, while lines before it end one: are the lines in order?"
 
 _STOP = re.compile(r"[.!?\u2026][\"'\u2019\u201d)\]]*\s*$")
@@ -17,6 +16,6 @@ def remark_on_order(lines: Sequence[str]) -> str:
     Of human poems one in a hundred is so; of the same with their lines in random order, six of ten sonnets, and one
     stanza in six.
     """
-    if len(lines) < MIN_LINES or _STOP.search(lines[-1]):
+    if len(lines) < 4 or _STOP.search(lines[-1]):
         return ""
-    return OUT_OF_ORDER if sum(bool(_STOP.search(line)) for line in lines[:-1]) >= MIN_STOPS else ""
+    return OUT_OF_ORDER if sum(bool(_STOP.search(line)) for line in lines[:-1]) >= 2 else ""

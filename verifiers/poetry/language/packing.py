@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float32]
 
-LEVELS = 127  # of a number, on either side of 0
-
 
 def pack_bytes(numbers: bytes) -> str:
     """Return the bytes, compressed, as text."""
@@ -32,7 +30,8 @@ def find_levels(numbers: Floats) -> tuple[npt.NDArray[np.int8], float]:
     """Return the numbers in steps, of the same shape, and the size of a step."""
     import numpy as np
 
-    step = float(np.abs(numbers).max() / LEVELS) or 1.0
+    # 127 levels on either side of 0 fill an int8.
+    step = float(np.abs(numbers).max() / 127) or 1.0
     return np.rint(numbers / np.float32(step)).astype(np.int8), step
 
 

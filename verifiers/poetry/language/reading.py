@@ -25,7 +25,7 @@ from learnable.verifiers.poetry.language.word_classes import list_closed_words
 
 
 @dataclass(frozen=True)
-class Reading:
+class LanguageReading:
     """What the model says of a poem.
 
     `odds` are the log-odds per word of each line, and `sizes` its words; `fluency` those of the whole poem, each line
@@ -116,7 +116,7 @@ def credit_line(odds: float) -> float:
 
 def read_language(
     lines: Sequence[tuple[str, ...]], may_be_alike: bool = False, model: LanguageModel | None = None
-) -> Reading:
+) -> LanguageReading:
     """Return how lines of words in lower case read, by the bundled model or another; dialect as standard English.
 
     With `may_be_alike`, lines may be built more alike.
@@ -146,7 +146,8 @@ def read_language(
     sizes = tuple(map(len, lines))
     mean = sense.lean(LANGUAGE.usual_sense, LANGUAGE.usual_words)
     alike = measure_sameness(distinct), may_be_alike, is_told
-    return Reading(odds, sizes, fluency, size, mean, *alike, exclaimed, measure_grammar(distinct), sense.strangeness)
+    varied = measure_grammar(distinct)
+    return LanguageReading(odds, sizes, fluency, size, mean, *alike, exclaimed, varied, sense.strangeness)
 
 
 INTERJECTIONS = frozenset(list_closed_words("interjection"))

@@ -32,10 +32,7 @@ REACH = 4  # words on each side that tell a place
 ENDING = 3  # letters by which a word that is rare is known
 PASSAGE = 160  # words and ends of lines that are read together: longer texts are cut between lines
 EDGE_OF_LINE, STRANGER = 0, 1  # the first two rows of `context` and `own`
-MAX_POEMS = 4_096  # whose sense is remembered
 KNOWN = 4  # words that each text has beside its own where the share of unknown ones is told: a few tell little
-MAX_ODDS = 40.0  # of one word against another
-DIGITS = 4  # of a line's sum, so that machines that add in another order find the same
 
 Lines = Sequence[tuple[str, ...]]
 
@@ -104,13 +101,14 @@ class SenseModel:
         for passage in cut_passages(lines):
             places, fits, strangers = self.fit(passage)
             unknown += strangers
-            told = len(places) > 1
-            odds, spots = (self._log_odds(fits).tolist(), places.tolist()) if told else ([], [])
+            is_enough = len(places) > 1
+            odds, spots = (self._log_odds(fits).tolist(), places.tolist()) if is_enough else ([], [])
             end = after = 0
             for line in passage:
                 end += 1 + len(line)
                 first, after = after, bisect_left(spots, end)
-                sums.append(round(sum(odds[first:after]), DIGITS))
+                # Rounded, so that machines that add in another order find the same.
+                sums.append(round(sum(odds[first:after]), 4))
                 counts.append(after - first)
         return Sense(tuple(sums), tuple(counts), unknown)
 
@@ -170,7 +168,8 @@ class SenseModel:
         import numpy as np
 
         beyond = fits - fits.diagonal()[:, None]
-        odds: Floats = np.log(fits.shape[1]) - np.log(np.exp(np.minimum(beyond, MAX_ODDS)).sum(1))
+        # exp overflows in float32 from 88 on.
+        odds: Floats = np.log(fits.shape[1]) - np.log(np.exp(np.minimum(beyond, 40.0)).sum(1))
         return odds
 
     @cached_property
@@ -234,7 +233,7 @@ def cut_passages(lines: Lines) -> Iterator[Lines]:
         yield passage
 
 
-@lru_cache(maxsize=MAX_POEMS)
+@lru_cache(maxsize=4_096)
 def measure_sense(lines: tuple[tuple[str, ...], ...], model: SenseModel) -> Sense:
     """Return `SenseModel.measure` of the lines."""
     return model.measure(lines)

@@ -13,7 +13,6 @@ from learnable.verifiers.poetry.sound.lexicon import load_lexicon
 from learnable.verifiers.poetry.sound.poetic_words import respell
 
 MAX_CACHED = 100_000  # words; new ones are classed each time after that
-LONGEST_ENDING = 4  # letters
 POSSESSIVES = ("'s", "s'")
 
 
@@ -79,7 +78,7 @@ def list_endings(word: str) -> list[str]:
     (['ormy', 'rmy', 'my', 'y', ''], ['a', ''])
     """
     core = word.rstrip("'")
-    return [core[-length:] for length in range(LONGEST_ENDING, 0, -1) if len(core) > length + (length > 1)] + [""]
+    return [core[-length:] for length in range(4, 0, -1) if len(core) > length + (length > 1)] + [""]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from math import inf
 from typing import NamedTuple
 
 from learnable.verifiers.poetry.metre.metres import OFF_BEAT, ON_BEAT, Metre
-from learnable.verifiers.poetry.metre.stress import Reading, find_line_readings
+from learnable.verifiers.poetry.metre.stress import StressPattern, find_line_readings
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +42,15 @@ def align(words: tuple[str, ...], metre: Metre, trust: float = 1.0) -> Alignment
     for options in find_line_readings(words):
         following: _Paths = {}
         for reading in options:
-            for state, path in _said(paths, reading, metre, trust).items():
+            for state, path in _say(paths, reading, metre, trust).items():
                 if state not in following or path < following[state]:
                     following[state] = path
         paths = following
-    cost, marks, classes = min(_closed(state, path, metre) for state, path in paths.items())
+    cost, marks, classes = min(_close(state, path, metre) for state, path in paths.items())
     return Alignment(marks, classes, cost)
 
 
-def _said(paths: _Paths, reading: Reading, metre: Metre, trust: float) -> _Paths:
+def _say(paths: _Paths, reading: StressPattern, metre: Metre, trust: float) -> _Paths:
     if reading.cost:
         paths = {
             state: (cost + trust * reading.cost, marks, classes) for state, (cost, marks, classes) in paths.items()
@@ -79,7 +79,7 @@ def _keep(paths: _Paths, state: _State, path: _Path) -> None:
         paths[state] = path
 
 
-def _closed(state: _State, path: _Path, metre: Metre) -> _Path:
+def _close(state: _State, path: _Path, metre: Metre) -> _Path:
     cost, marks, classes = path
     if not state.beats:
         return (inf if marks else 0.0), marks, classes

@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import inf
 
 from learnable.verifiers.poetry.metre.metres import OFF_BEAT, ON_BEAT, WRONG_FEET, Metre
-from learnable.verifiers.poetry.metre.stress import Reading, find_line_readings
+from learnable.verifiers.poetry.metre.stress import StressPattern, find_line_readings
 
 Costs = tuple[float, float, float]
 Rows = tuple[Costs, ...]  # one for each number of beats so far; the last is for a line that began with an inversion
@@ -23,11 +23,11 @@ _NEVER: Costs = (inf, inf, inf)
 
 def price_words(words: Sequence[str]) -> list[SpokenWord]:
     """Return each word's readings as costs: the reading's own, then a pair (on, off the beat) for each syllable."""
-    return [_spoken(readings) for readings in find_line_readings(words)]
+    return [_price_word(readings) for readings in find_line_readings(words)]
 
 
 @lru_cache(maxsize=65_536)
-def _spoken(readings: tuple[Reading, ...]) -> SpokenWord:
+def _price_word(readings: tuple[StressPattern, ...]) -> SpokenWord:
     return tuple(
         (reading.cost, tuple((ON_BEAT[letter], OFF_BEAT[letter]) for letter in reading.syllables))
         for reading in readings
@@ -43,16 +43,16 @@ def find_metre_cost(line: Sequence[SpokenWord], metre: Metre, feet: int) -> floa
     rows: Rows = ((0.0, inf, inf), _NEVER)
     for word in line:
         if len(word) == 1:
-            rows = _said(rows, word[0][1], metre, feet + 2)
+            rows = _say(rows, word[0][1], metre, feet + 2)
         else:
-            rows = _least([_said(_dearer(rows, cost), syllables, metre, feet + 2) for cost, syllables in word])
+            rows = _least([_say(_raise_costs(rows, cost), syllables, metre, feet + 2) for cost, syllables in word])
     zero, one, two = metre.closing
     ends = [min(a + zero, b + one, c + two) for a, b, c in rows]
     ends[1] = min(ends[1], ends.pop())
     return min((end + WRONG_FEET * abs(beats - feet) for beats, end in enumerate(ends) if beats), default=inf)
 
 
-def _said(rows: Rows, syllables: Sequence[tuple[float, float]], metre: Metre, max_beats: int) -> Rows:
+def _say(rows: Rows, syllables: Sequence[tuple[float, float]], metre: Metre, max_beats: int) -> Rows:
     """Return the rows after the syllables, each on the beat or off it, with rows for at most `max_beats` beats."""
     none, one, two = metre.between
     first_none, first_one, first_two = metre.opening
@@ -78,7 +78,7 @@ def _said(rows: Rows, syllables: Sequence[tuple[float, float]], metre: Metre, ma
     return rows
 
 
-def _dearer(rows: Rows, cost: float) -> Rows:
+def _raise_costs(rows: Rows, cost: float) -> Rows:
     return tuple((a + cost, b + cost, c + cost) for a, b, c in rows) if cost else rows
 
 

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from learnable.verifiers.poetry.metre.metres import OFF_BEAT, ON_BEAT, WRONG_FEET
-from learnable.verifiers.poetry.metre.stress import MERGING, Reading, find_readings, gives_syllable
+from learnable.verifiers.poetry.metre.stress import MERGING, StressPattern, find_readings, gives_syllable
 from learnable.verifiers.poetry.sound.pronunciation import find_word_counts
 from learnable.verifiers.poetry.sound.word_table import WordTable
 
@@ -25,7 +25,6 @@ INVERTED_FIRST, INVERTED_LATER = 1.5, 2.5  # a foot turned round: the first one,
 EXTRA = 2.0  # a weak syllable more between beats
 TOO_DEAR = 24.0  # no line costs more
 BEAM = 4.0  # a path that costs so much more than another is given up: what would make up for it is more than a licence
-ASIDE = 1.5  # a rival that costs more than the metre costs no more than so much more
 _FROM_STRONG = 4096  # added to the number of a path that began at place 1
 _WEAK, _STRONG, _TURNED = 0, 1, 2  # states: before a weak place, before a strong one, inside an inverted foot
 
@@ -111,7 +110,7 @@ _SOUNDS = WordTable(_hear)
 
 
 @lru_cache(maxsize=65_536)
-def _make_word(readings: tuple[Reading, ...]) -> Word:
+def _make_word(readings: tuple[StressPattern, ...]) -> Word:
     on, turned = (_cheapest(readings, state, None) for state in (_STRONG, _TURNED))
     plain, first, later = (
         (_cheapest(readings, _WEAK, inverted), on, turned) for inverted in (None, INVERTED_FIRST, INVERTED_LATER)
@@ -125,7 +124,7 @@ def _make_word(readings: tuple[Reading, ...]) -> Word:
     return Word(plain, first, later, size, weak, strong, least)
 
 
-def _cheapest(readings: Iterable[Reading], state: int, inverted: float | None) -> Moves:
+def _cheapest(readings: Iterable[StressPattern], state: int, inverted: float | None) -> Moves:
     moves: dict[int, float] = {}
     for reading in readings:
         for places, after, cost in _say(reading.syllables, state, inverted):
@@ -182,7 +181,8 @@ def find_duple_costs(
         cost = min(known, _find_least(followed.items(), own, feet)[0])
     other += _follow(tables, least, rival, cost, _FROM_STRONG).items()
     cheapest, full = _find_least(other, rival, feet)
-    return DupleCosts(cost, min(cheapest, cost + ASIDE), full)
+    # A rival that costs more than the metre counts as 1.5 more at most.
+    return DupleCosts(cost, min(cheapest, cost + 1.5), full)
 
 
 def _follow(

@@ -22,7 +22,7 @@ from learnable.verifiers.poetry.metre.metres import METRES, WRONG_FEET, find_met
 from learnable.verifiers.poetry.metre.scansion import scan
 
 PER_FOOT = {"iambic": 2, "trochaic": 2, "anapaestic": 3, "amphibrachic": 3, "dactylic": 3}
-MAX_WORDS = 40  # a longer line is prose and is judged by its beginning
+MAX_FITTED_WORDS = 40  # a longer line is prose and is judged by its beginning
 
 _MARK = re.compile(r"[-,;:.!?()\u2013\u2014]")
 _PAUSE = re.compile(r"[,;:.!?)\u2013\u2014]['\"\u2019\u201d]?\s|--|\s[-\u2013(]")
@@ -130,8 +130,8 @@ def fit_line(words: tuple[str, ...], metre: str, feet: int | None, pauses: tuple
 
     With `feet` None it may have any number. `pauses` are the indices of the words that stand after a pause.
     """
-    if len(words) > MAX_WORDS:
-        words, pauses = words[:MAX_WORDS], tuple(index for index in pauses if index < MAX_WORDS)
+    if len(words) > MAX_FITTED_WORDS:
+        words, pauses = words[:MAX_FITTED_WORDS], tuple(index for index in pauses if index < MAX_FITTED_WORDS)
     laid = lay_out(words)
     if metre in DUPLES:
         costs = find_duple_costs(laid, metre, feet, pauses)

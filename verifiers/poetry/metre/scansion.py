@@ -18,9 +18,6 @@ from learnable.verifiers.poetry.metre.metres import METRES, find_metre
 from learnable.verifiers.poetry.poem import read_line
 from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts
 
-MAX_WORDS = 40  # a longer line is prose and is judged by its beginning
-PATTERN_FIRST = 0.5  # trust in the words where the metre is given: annotators then keep to the pattern
-
 # Nouns, verbs and adjectives of one syllable are stressed in 87 % of their places off the beat, articles in 0 %, and
 # prepositions on the beat in 59 % (public annotated performances, 4B4V).
 _ALWAYS_STRESSED = frozenset("PFcb")  # off the beat too
@@ -46,13 +43,15 @@ def scan(words: Sequence[str], metre: str | None = None) -> Scansion:
 
     Raises `LearnableError` for an unknown metre.
     """
-    return _scan(tuple(words[:MAX_WORDS]), find_metre(metre).name if metre else None)
+    # A longer line is prose and is judged by its first 40 words.
+    return _scan(tuple(words[:40]), find_metre(metre).name if metre else None)
 
 
 @lru_cache(maxsize=16_384)
 def _scan(words: tuple[str, ...], metre: str | None) -> Scansion:
     if metre:
-        name, found = metre, align(words, METRES[metre], PATTERN_FIRST)
+        # Where the metre is given the words are trusted half as much: annotators then keep to the pattern.
+        name, found = metre, align(words, METRES[metre], 0.5)
     else:
         options = [(name, align(words, METRES[name])) for name in METRES]
         name, found = min(options, key=lambda option: option[1].cost + METRES[option[0]].rarity)

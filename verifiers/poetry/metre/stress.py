@@ -46,7 +46,7 @@ _FUNCTION_WORDS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class StressPattern:
     """One way to say a word: a letter for each syllable, and the cost of departing from the usual way."""
 
     syllables: str
@@ -58,8 +58,7 @@ ELIDED = 2.2
 LENGTHENED = 3.0
 MERGED = 2.6
 GUESSED_OTHERWISE = 1.0  # an unknown word whose main stress is not where its spelling suggests
-MAX_GUESSED = 4  # syllables that the main stress of an unknown word may be on
-MERGING = Reading("", MERGED)  # the word gives up its syllable to its neighbour: th'expense, many a
+MERGING = StressPattern("", MERGED)  # the word gives up its syllable to its neighbour: th'expense, many a
 
 
 @cache
@@ -73,23 +72,25 @@ def load_word_classes() -> dict[str, str]:
 
 
 @lru_cache(maxsize=65_536)
-def find_readings(word: str) -> tuple[Reading, ...]:
+def find_readings(word: str) -> tuple[StressPattern, ...]:
     """Return the ways to say a word, the cheapest first: each way to stress it once, at its lowest cost."""
     known = pronounce(word)
     if not known:
         return _guess(word)
     costs: dict[str, float] = {}
     for rank, phones in enumerate(known):
-        said = [(phones, SECOND_CHOICE * min(rank, 1))]
-        said += [(form, ELIDED) for form in shorten(phones)]
-        said += [(form, LENGTHENED) for form in lengthen(word, phones)]
-        for form, cost in said:
+        variants = [(phones, SECOND_CHOICE * min(rank, 1))]
+        variants += [(form, ELIDED) for form in shorten(phones)]
+        variants += [(form, LENGTHENED) for form in lengthen(word, phones)]
+        for form, cost in variants:
             syllables = _letters(word, read_stresses(form))
             costs[syllables] = min(cost, costs.get(syllables, cost))
-    return tuple(Reading(syllables, cost) for syllables, cost in sorted(costs.items(), key=lambda found: found[1]))
+    return tuple(
+        StressPattern(syllables, cost) for syllables, cost in sorted(costs.items(), key=lambda found: found[1])
+    )
 
 
-def find_line_readings(words: Sequence[str]) -> list[tuple[Reading, ...]]:
+def find_line_readings(words: Sequence[str]) -> list[tuple[StressPattern, ...]]:
     """Return the ways to say each word of a line; a word may also lose its syllable to a neighbour."""
     found = [find_readings(word) for word in words]
     for index in range(1, len(words)):
@@ -100,7 +101,7 @@ def find_line_readings(words: Sequence[str]) -> list[tuple[Reading, ...]]:
     return found
 
 
-def gives_syllable(readings: Sequence[Reading]) -> bool:
+def gives_syllable(readings: Sequence[StressPattern]) -> bool:
     """Whether a word of these readings is light enough to give up its one syllable."""
     return len(readings[0].syllables) == 1 and readings[0].syllables not in "cb"
 
@@ -118,16 +119,17 @@ def _letters(word: str, marks: str) -> str:
     )
 
 
-def _guess(word: str) -> tuple[Reading, ...]:
+def _guess(word: str) -> tuple[StressPattern, ...]:
     """Return the ways to say an unknown word: the main stress may be elsewhere, as in names and old spellings."""
     letters = word.replace("'", "")
     count = estimate_syllables(word)
     if count == 1:
-        return (Reading("c", 0.0),)
+        return (StressPattern("c", 0.0),)
     likeliest = count - min(count, guess_by_ending(load_lexicon().main_stresses, letters))
-    others = [main for main in range(min(count, MAX_GUESSED)) if main != likeliest]
+    # The main stress of an unknown word is on one of its first four syllables.
+    others = [main for main in range(min(count, 4)) if main != likeliest]
     return tuple(
-        Reading(_alternate(count, main), cost)
+        StressPattern(_alternate(count, main), cost)
         for main, cost in zip([likeliest, *others], [0.0, *[GUESSED_OTHERWISE] * len(others)], strict=True)
     )
 

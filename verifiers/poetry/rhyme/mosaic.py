@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 
-from learnable.verifiers.poetry.rhyme.pairs import FULL, SPELLED, is_double
+from learnable.verifiers.poetry.rhyme.pairs import FULL_RHYME, SPELLED_RHYME, is_double
 from learnable.verifiers.poetry.rhyme.rimes import find_rhyme_sounds, find_tail, relax
 from learnable.verifiers.poetry.sound.phones import Phones, drop_stresses
 from learnable.verifiers.poetry.sound.pronunciation import pronounce
 
-LIGHT = frozenset(
+LIGHT_WORDS = frozenset(
     """
     a am an and are as at be but can did do else 'em for from had has have he hence her him his how i if in is it
     its me my not of off on or our she so some than that the thee their them then there they thou thy to too up us was
@@ -34,7 +34,7 @@ def find_end(words: Sequence[str]) -> End:
     """
     if not words:
         return NO_WORDS
-    open_to = len(words) > 1 and words[-1] in LIGHT and words[-2] not in LIGHT
+    open_to = len(words) > 1 and words[-1] in LIGHT_WORDS and words[-2] not in LIGHT_WORDS
     return (words[-2] if open_to else "", words[-1])
 
 
@@ -52,10 +52,10 @@ def credit_mosaic(first: End, second: End) -> float:
         return 0.0
     one, other = _list_tails(first), _list_tails(second)
     if one & other:
-        return FULL
-    if any(said == heard or is_double(said, heard) for said, heard in product(map(relax, one), map(relax, other))):
-        return SPELLED
-    return SPELLED if _may_rhyme(one, second) or _may_rhyme(other, first) else 0.0
+        return FULL_RHYME
+    if any(tail == answer or is_double(tail, answer) for tail, answer in product(map(relax, one), map(relax, other))):
+        return SPELLED_RHYME
+    return SPELLED_RHYME if _may_rhyme(one, second) or _may_rhyme(other, first) else 0.0
 
 
 def _says_again(first: End, second: End) -> bool:

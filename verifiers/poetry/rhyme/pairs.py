@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Literal
 
-from learnable.verifiers.poetry.rhyme.rimes import SPOKEN_ED, RhymeSounds, find_rhyme_sounds, split_r
+from learnable.verifiers.poetry.rhyme.rimes import SPOKEN_ED_RIME, RhymeSounds, find_rhyme_sounds, split_r
 from learnable.verifiers.poetry.sound.phones import Phones
 
 
@@ -85,29 +85,29 @@ _OLDER = tuple(
 
 RhymeKind = Literal["identical", "perfect", "family", "last", "eye", "slant", "none"]
 
-FULL = 1.0
-LIGHT = 0.7  # both last syllables are stressed by the metre only ("memory", "eternity")
-SPELLED = 0.5  # the same spelling, or an unknown word that seems to sound alike: never a full rhyme
-NEAR = 0.3  # the last syllables rhyme but the stressed ones do not ("singing", "morning"), or the sounds are similar
-FAINT = 0.15  # only the consonants agree
+FULL_RHYME = 1.0
+LIGHT_RHYME = 0.7  # both last syllables are stressed by the metre only ("memory", "eternity")
+SPELLED_RHYME = 0.5  # the same spelling, or an unknown word that seems to sound alike: never a full rhyme
+NEAR_RHYME = 0.3  # the last syllables rhyme but not the stressed ones ("singing", "morning"), or sounds are similar
+FAINT_RHYME = 0.15  # only the consonants agree
 
 _CREDIT = {
-    Bond.PERFECT: FULL,
-    Bond.PROMOTED: LIGHT,
-    Bond.EYE: SPELLED,
-    Bond.VOICED: SPELLED,
-    Bond.OLDER: SPELLED,
-    Bond.OLD_Y: SPELLED,
-    Bond.OLD_ED: SPELLED,
-    Bond.EASY: SPELLED,
-    Bond.DOUBLE: SPELLED,
-    Bond.GUESSED_SPELLED: SPELLED,
-    Bond.GUESSED: SPELLED,
-    Bond.WEAK_SPELLED: NEAR,
-    Bond.WEAK: NEAR,
-    Bond.SHIFTED: NEAR,
-    Bond.FAMILY: NEAR,
-    Bond.CONSONANCE: FAINT,
+    Bond.PERFECT: FULL_RHYME,
+    Bond.PROMOTED: LIGHT_RHYME,
+    Bond.EYE: SPELLED_RHYME,
+    Bond.VOICED: SPELLED_RHYME,
+    Bond.OLDER: SPELLED_RHYME,
+    Bond.OLD_Y: SPELLED_RHYME,
+    Bond.OLD_ED: SPELLED_RHYME,
+    Bond.EASY: SPELLED_RHYME,
+    Bond.DOUBLE: SPELLED_RHYME,
+    Bond.GUESSED_SPELLED: SPELLED_RHYME,
+    Bond.GUESSED: SPELLED_RHYME,
+    Bond.WEAK_SPELLED: NEAR_RHYME,
+    Bond.WEAK: NEAR_RHYME,
+    Bond.SHIFTED: NEAR_RHYME,
+    Bond.FAMILY: NEAR_RHYME,
+    Bond.CONSONANCE: FAINT_RHYME,
 }
 _KINDS: dict[Bond, RhymeKind] = {
     Bond.SAME: "identical",
@@ -180,7 +180,7 @@ def _rhyme_in_y(lifted: RhymeSounds, stressed: RhymeSounds) -> bool:
 
 def _rhyme_in_ed(lifted: RhymeSounds, spoken: RhymeSounds) -> bool:
     """Whether the first word ends in an -ed that only older verse says, and the second in the sound of red."""
-    return lifted.speaks_ed and SPOKEN_ED in spoken.beats
+    return lifted.speaks_ed and SPOKEN_ED_RIME in spoken.beats
 
 
 def is_double(one: Phones, other: Phones) -> bool:
@@ -251,7 +251,7 @@ def credit_rhyme(first: str, second: str) -> float:
     """
     found = find_bond(first, second)
     if found is Bond.PROMOTED and (find_rhyme_sounds(first).stressed or find_rhyme_sounds(second).stressed):
-        return FULL
+        return FULL_RHYME
     return _CREDIT.get(found, 0.0)
 
 
@@ -261,7 +261,7 @@ def classify_rhyme(first: str, second: str) -> RhymeKind:
     >>> classify_rhyme("me", "eternity"), classify_rhyme("love", "move"), classify_rhyme("night", "knight")
     ('perfect', 'eye', 'identical')
     """
-    if credit_rhyme(first, second) == FULL:
+    if credit_rhyme(first, second) == FULL_RHYME:
         return "perfect"
     return _KINDS.get(find_bond(first, second), "none")
 

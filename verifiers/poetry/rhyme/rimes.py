@@ -12,7 +12,7 @@ from learnable.verifiers.poetry.sound.phones import VOWELS, Phones, drop_stresse
 from learnable.verifiers.poetry.sound.pronunciation import pronounce
 from learnable.verifiers.poetry.sound.unknown_words import guess_by_ending
 
-SPOKEN_ED = ("EH", "D")  # the rime of a silent -ed that a beat lifts
+SPOKEN_ED_RIME = ("EH", "D")  # the rime of a silent -ed that a beat lifts
 _FULL_VOWELS = frozenset("AA AE AO AW AY EY OW OY UW".split())
 _SPOKEN_VOWELS = ("IH0", "AH0", "EH0")  # of an -ed that is a syllable today
 _REDUCED = ("AH", "IH")
@@ -113,15 +113,15 @@ def relax(tail: Phones) -> Phones:
     >>> relax(("AH", "T", "ER")), relax(("AO", "R", "TH"))
     (('AH', 'T', 'AH'), ('AO', 'TH'))
     """
-    said = list(tail[:1])
+    sounds = list(tail[:1])
     for index, phone in enumerate(tail[1:], 1):
         if phone in _WEAKENED:
-            said.append("AH")
-        elif phone == "NG" and len(said) > 1 and said[-1] == "AH":
-            said.append("N")
+            sounds.append("AH")
+        elif phone == "NG" and len(sounds) > 1 and sounds[-1] == "AH":
+            sounds.append("N")
         elif phone != "R" or tail[index - 1] != "AO" or tail[index + 1 : index + 2] in _BEFORE_VOWEL:
-            said.append(phone)
-    return tuple(said)
+            sounds.append(phone)
+    return tuple(sounds)
 
 
 def _is_heavy(rime: Phones) -> bool:
@@ -169,8 +169,8 @@ def find_traits(word: str) -> frozenset[Hashable]:
         return frozenset()
     sounds = find_rhyme_sounds(word)
     found: set[Hashable] = {word, *sounds.whole, *sounds.full, *sounds.last, *(("easy", *tail) for tail in sounds.easy)}
-    if sounds.speaks_ed or SPOKEN_ED in sounds.beats:
-        found.add(SPOKEN_ED)
+    if sounds.speaks_ed or SPOKEN_ED_RIME in sounds.beats:
+        found.add(SPOKEN_ED_RIME)
     if len(sounds.spelled) > 1:
         found.add(sounds.spelled)
     for vowel, *ending in map(split_r, filter(None, sounds.last)):

@@ -85,8 +85,6 @@ ODDS = Odds(
         "aaabcccb": -6.0,
     },
 )
-_JOIN = 2.0  # log odds from which classes of different units are joined
-_FARTHEST = 6  # lines between two members of a joined class; rhymes farther apart are mostly chance
 _LETTERS = "abcdefghijklmnopqrstuvwyz"
 
 PairOdds = Callable[[int, int], float]
@@ -106,9 +104,9 @@ def infer_scheme(ends: Sequence[str], known: Odds = ODDS) -> list[str]:
     units, start = divide_stanza(len(ends), odds, known.units), 0
     classes: list[list[int]] = []
     for unit in units:
-        classes += _placed(unit, start)
+        classes += _place(unit, start)
         start += len(unit)
-    return _lettered(_joined(classes, odds), len(ends))
+    return _give_letters(_join_classes(classes, odds), len(ends))
 
 
 def divide_stanza(lines: int, odds: PairOdds, units: Mapping[str, float]) -> list[str]:
@@ -119,7 +117,7 @@ def divide_stanza(lines: int, odds: PairOdds, units: Mapping[str, float]) -> lis
         for unit, prior in units.items():
             start = end - len(unit)
             if start >= 0:
-                cohesion = sum(_cohesion(members, odds) for members in _placed(unit, start))
+                cohesion = sum(_cohesion(members, odds) for members in _place(unit, start))
                 score = best[start][0] + prior + cohesion
                 if score > likeliest[0]:
                     likeliest = (score, [*best[start][1], unit])
@@ -127,7 +125,7 @@ def divide_stanza(lines: int, odds: PairOdds, units: Mapping[str, float]) -> lis
     return best[-1][1]
 
 
-def _placed(unit: str, start: int) -> list[list[int]]:
+def _place(unit: str, start: int) -> list[list[int]]:
     """Return the classes of a unit that begins at a line, as lists of line numbers."""
     return [[start + offset for offset in members] for members in _classes(unit)]
 
@@ -147,16 +145,18 @@ def _cohesion(members: Sequence[int], odds: PairOdds) -> float:
     return _mean(odds(*pair) for pair in combinations(members, 2)) * (len(members) - 1)
 
 
-def _joined(classes: list[list[int]], odds: PairOdds) -> list[list[int]]:
+def _join_classes(classes: list[list[int]], odds: PairOdds) -> list[list[int]]:
     """Return the classes after joining those that rhyme with each other, the most likely pair first."""
     while True:
+        # Rhymes more than six lines apart are mostly chance.
         gains = [
             (_mean(odds(*pair) for pair in product(one, other)), one, other)
             for one, other in combinations(classes, 2)
-            if min(abs(i - j) for i, j in product(one, other)) <= _FARTHEST
+            if min(abs(i - j) for i, j in product(one, other)) <= 6
         ]
         gain, one, other = max(gains, key=lambda found: found[0], default=(-inf, [], []))
-        if gain < _JOIN:
+        # From these log odds on, classes of different units are joined.
+        if gain < 2.0:
             return classes
         classes = [members for members in classes if members not in (one, other)] + [sorted(one + other)]
 
@@ -166,7 +166,7 @@ def _mean(values: Iterable[float]) -> float:
     return sum(numbers) / len(numbers)
 
 
-def _lettered(classes: list[list[int]], lines: int) -> list[str]:
+def _give_letters(classes: list[list[int]], lines: int) -> list[str]:
     scheme = [UNRHYMED] * lines
     rhymed = sorted(members for members in classes if len(members) > 1)
     for number, members in enumerate(rhymed):

@@ -32,7 +32,7 @@ _FIRST = ord("!")  # the character that stands for the first of the counts
 
 
 @dataclass(frozen=True)
-class Lexicon:
+class PronouncingLexicon:
     """What is known of words.
 
     `entries` maps a word to one character and then its encoded pronunciations, separated by spaces. The character
@@ -78,7 +78,7 @@ class Lexicon:
 
 
 @cache
-def load_lexicon() -> Lexicon:
+def load_lexicon() -> PronouncingLexicon:
     """Return the lexicon from the cache folder; where it is not there, build it and put it there."""
     path = find_lexicon_file()
     if (found := read_lexicon(path)) is not None:
@@ -118,7 +118,7 @@ def read_dictionary() -> dict[str, list[str]]:
     return entries
 
 
-def build_lexicon(entries: Mapping[str, list[str]]) -> Lexicon:
+def build_lexicon(entries: Mapping[str, list[str]]) -> PronouncingLexicon:
     """Return the lexicon of a dictionary that maps each word to its pronunciations, such as `"M UW1 N"`."""
     coded = {word: " ".join(dict.fromkeys(map(encode, found))) for word, found in sorted(entries.items())}
     counts = {
@@ -133,21 +133,21 @@ def build_lexicon(entries: Mapping[str, list[str]]) -> Lexicon:
     ]
     known = {word: places[counts[word]] + found for word, found in coded.items()}
     rimes = models.rimes
-    return Lexicon(known, (*tables, _lines(rimes), _lines(map(" ".join, rimes.values())), _lines(places)))
+    return PronouncingLexicon(known, (*tables, _lines(rimes), _lines(map(" ".join, rimes.values())), _lines(places)))
 
 
 def _lines(items: Mapping[str, object] | map[str]) -> str:
     return "\n".join(items)
 
 
-def pack_lexicon(built: Lexicon) -> bytes:
+def pack_lexicon(built: PronouncingLexicon) -> bytes:
     """Return the bytes of the lexicon's file: a line with key and checksum, then the sections."""
     body = _SECTION.join([_lines(built.entries), "\n".join(built.entries.values()), *built.tables]).encode()
     header = {"key": make_dictionary_key(), "crc32": zlib.crc32(body), "bytes": len(body)}
     return json.dumps(header).encode() + b"\n" + body
 
 
-def read_lexicon(path: Path) -> Lexicon | None:
+def read_lexicon(path: Path) -> PronouncingLexicon | None:
     """Return the lexicon in a file; None for a file that is missing, damaged or made from another dictionary."""
     try:
         header, _, body = path.read_bytes().partition(b"\n")
@@ -157,7 +157,7 @@ def read_lexicon(path: Path) -> Lexicon | None:
         words, pronunciations, *tables = body.decode().split(_SECTION)
     except (OSError, ValueError):
         return None
-    return Lexicon(dict(zip(words.split("\n"), pronunciations.split("\n"), strict=True)), tuple(tables))
+    return PronouncingLexicon(dict(zip(words.split("\n"), pronunciations.split("\n"), strict=True)), tuple(tables))
 
 
 def main() -> None:

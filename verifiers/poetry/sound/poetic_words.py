@@ -98,9 +98,6 @@ def load_poetic_words() -> dict[str, tuple[Phones, ...]]:
     return words
 
 
-MAX_CANDIDATES = 80
-_DEPTH = 3  # rules applied one after another: vnhappie -> unhappie -> unhappy
-
 # The most reliable first. Early modern print chose u or v, and i or j, by their place in the word, and added a final e
 # freely. The rest are usual differences of British spelling and the clipped endings of verse.
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -153,7 +150,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 
 def respell(word: str, known: Callable[[str], bool]) -> str | None:
     """Return the known spelling that the fewest rules lead to; None where no chain of three rules leads to one."""
-    for candidate in islice(_candidates(word), MAX_CANDIDATES):
+    for candidate in islice(_candidates(word), 80):
         if len(candidate) > 1 and known(candidate):
             return candidate
     return None
@@ -161,7 +158,8 @@ def respell(word: str, known: Callable[[str], bool]) -> str | None:
 
 def _candidates(word: str) -> Iterator[str]:
     seen, level = {word}, [word]
-    for _ in range(_DEPTH):
+    # Up to three rules apply one after another: vnhappie -> unhappie -> unhappy.
+    for _ in range(3):
         level, previous = [], level
         for spelling in previous:
             for pattern, replacement in _RULES:

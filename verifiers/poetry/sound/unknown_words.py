@@ -28,8 +28,6 @@ START = "^"
 
 _LETTERS = re.compile(r"[a-z]+")
 _VOWEL_GROUP = re.compile(r"[aeiouy]+")
-_STEPS = (0.3, 0.2, 0.1, 0.05)  # learning rate of each pass; the weights of a word together move this far
-_MIN_SEEN = 3  # surroundings seen more rarely than this are noise
 _SCALE = 100  # weights are stored as whole hundredths
 
 
@@ -124,10 +122,12 @@ def learn_shares(examples: Iterable[tuple[str, int]]) -> dict[str, int]:
     """Return the weight of each feature, in hundredths of a syllable, for pairs of word and number of syllables."""
     rows = [(find_features(word), syllables) for word, syllables in examples]
     seen = Counter(feature for features, _ in rows for feature in features)
-    rows = [([feature for feature in features if seen[feature] >= _MIN_SEEN], count) for features, count in rows]
+    # Surroundings that are seen once or twice are noise.
+    rows = [([feature for feature in features if seen[feature] >= 3], count) for features, count in rows]
     weights: defaultdict[str, float] = defaultdict(float)
     order = random.Random(0)
-    for step in _STEPS:
+    # The learning rate of each pass: the weights of a word together move this far.
+    for step in (0.3, 0.2, 0.1, 0.05):
         order.shuffle(rows)
         for features, syllables in rows:
             if features:

@@ -7,8 +7,6 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-MAX_WORDS = 65_536
-
 
 class WordTable(dict[str, T]):
     """A function of words as a table, which is empty at first.
@@ -21,7 +19,7 @@ class WordTable(dict[str, T]):
     (4, 1)
     """
 
-    def __init__(self, find: Callable[[str], T], max_words: int = MAX_WORDS) -> None:
+    def __init__(self, find: Callable[[str], T], max_words: int = 65_536) -> None:
         """Make a table of what `find` returns for a word, with room for `max_words`."""
         super().__init__()
         self._find, self._max_words = find, max_words

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.verifiers.poetry.constraints import CONSTRAINTS
-from learnable.verifiers.poetry.constraints.case import Case
+from learnable.verifiers.poetry.constraints.case import PoemCase
 from learnable.verifiers.poetry.constraints.rhymes import (
     find_unanswered,
     hear_case,
@@ -22,7 +22,7 @@ from learnable.verifiers.poetry.forms import form_of_spec
 from learnable.verifiers.poetry.forms.plan import plans
 from learnable.verifiers.poetry.placement import place_lines
 from learnable.verifiers.poetry.poem import read_poem
-from learnable.verifiers.poetry.rhyme.pairs import FULL
+from learnable.verifiers.poetry.rhyme.pairs import FULL_RHYME
 from learnable.verifiers.poetry.sound.lexicon import load_lexicon
 
 ENDS = st.sampled_from(
@@ -39,7 +39,7 @@ ANY_ENDS = st.deferred(lambda: st.sampled_from([*sorted(load_lexicon().entries)[
 def heard(ends: list[str], scheme: str) -> tuple[float, float]:
     form = form_of_spec({"form": "Mine", "declaration": {"title": "mine", "lines": len(scheme), "schemes": [scheme]}})
     poem, (plan,) = read_poem([[f"so {end}" for end in ends]]), plans(form, len(scheme))
-    return judge_rhyme(Case(form, plan, poem, place_lines(poem, plan)))
+    return judge_rhyme(PoemCase(form, plan, poem, place_lines(poem, plan)))
 
 
 @given(st.lists(ANY_ENDS, max_size=14))
@@ -57,7 +57,7 @@ def test_rhyme_is_a_share(ends: list[str]) -> None:
 
 def test_only_the_right_order_of_rhymes_is_perfect() -> None:
     ends = ["light", "moon", "night", "tune"]
-    perfect = {order for order in permutations(ends) if heard(list(order), "abab") == (FULL, FULL)}
+    perfect = {order for order in permutations(ends) if heard(list(order), "abab") == (FULL_RHYME, FULL_RHYME)}
     assert all({order[0], order[2]} in ({"light", "night"}, {"moon", "tune"}) for order in perfect)
     assert len(perfect) == 8
 
@@ -71,10 +71,10 @@ def test_lines_beyond_the_scheme_dilute_it() -> None:
     assert heard(["light", "night", "stone"], "aa")[0] == pytest.approx(2 / 3)
 
 
-def judged(form: str, lines: list[str]) -> Case:
+def judged(form: str, lines: list[str]) -> PoemCase:
     declared, poem = form_of_spec({"form": form}), read_poem([lines])
     plan = plans(declared, len(lines))[0]
-    return Case(declared, plan, poem, place_lines(poem, plan))
+    return PoemCase(declared, plan, poem, place_lines(poem, plan))
 
 
 def test_a_feminine_rhyme_may_end_on_one_word_twice() -> None:
@@ -88,7 +88,7 @@ def test_a_feminine_rhyme_may_end_on_one_word_twice() -> None:
         {"form": "Mine", "declaration": {"title": "mine", "lines": 4, "schemes": ["abab"], "syllables": "6-7"}}
     )
     poem, (plan,) = read_poem([lines]), plans(declared, 4)
-    case = Case(declared, plan, poem, place_lines(poem, plan))
+    case = PoemCase(declared, plan, poem, place_lines(poem, plan))
     assert not find_unanswered(case, hear_case(case))
     assert judge_rhyme(case).strict == 1.0
 
@@ -109,4 +109,4 @@ BLANK = "river mountain evening shadow morning garden letter window kitchen summ
 def test_blank_verse_may_rhyme_by_chance(changed: dict[int, str], stands: bool) -> None:
     ends = [changed.get(index, word) for index, word in enumerate(BLANK)]
     found = judge_unrhymed(judged("BlankVerse", [f"and then the {end}" for end in ends])).strict
-    assert (found >= (CONSTRAINTS["unrhymed"].needs or FULL)) is stands
+    assert (found >= (CONSTRAINTS["unrhymed"].needs or FULL_RHYME)) is stands

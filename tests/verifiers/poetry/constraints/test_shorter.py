@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from learnable.verifiers.poetry.constraints.case import Case
+from learnable.verifiers.poetry.constraints.case import PoemCase
 from learnable.verifiers.poetry.constraints.lengths import judge_shorter
 from learnable.verifiers.poetry.forms import form_of_spec
 from learnable.verifiers.poetry.forms.plan import plans
@@ -17,7 +17,7 @@ def shorter(first: str, second: str) -> float:
     declared = {"title": "mine", "lines": 2, "syllables": [6, 8], "shorter": ["1 < 2"], "schemes": ["xx"]}
     form = form_of_spec({"form": "Mine", "declaration": declared})
     poem, (plan,) = read_poem([[first, second]]), plans(form, 2)
-    return judge_shorter(Case(form, plan, poem, place_lines(poem, plan))).strict
+    return judge_shorter(PoemCase(form, plan, poem, place_lines(poem, plan))).strict
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from learnable.verifiers.poetry.forms import (
     poem_forms,
     requirement,
 )
-from learnable.verifiers.poetry.forms.form import CHECKS
+from learnable.verifiers.poetry.forms.form import FORM_CHECKS
 
 GOOD = '[Lantern]\ntitle = "lantern"\nsyllables = [1, 2, 3, 4, 1]\n'
 
@@ -31,7 +31,7 @@ def test_every_name_title_and_alias_is_one_forms_alone() -> None:
 def test_a_form_is_found_by_each_of_its_names_and_says_what_it_asks() -> None:
     for name, form in poem_forms().items():
         assert all(find_form(alias) is form for alias in (form.name, form.title, *form.aliases)), name
-        assert form.check in CHECKS, name
+        assert form.check in FORM_CHECKS, name
         if form.is_reward and name != "Verse":
             said = requirement(constrain_form(form, {}))
             assert said, name

@@ -7,7 +7,7 @@ from itertools import islice
 import pytest
 
 from learnable.verifiers.families.prompts import builtin_prompts
-from learnable.verifiers.poetry.family import PLAIN
+from learnable.verifiers.poetry.family import PLAIN_PROMPTS
 from learnable.verifiers.poetry.forms import find_form, requirement
 from learnable.verifiers.poetry.forms.plan import measured_plans
 from learnable.verifiers.poetry.forms.reading import FormKeyError, read_form
@@ -46,4 +46,4 @@ def test_a_prompt_names_every_measure_and_pins_the_one_that_it_names_alone() -> 
     for prompt in islice(builtin_prompts(forms=["Couplet"]), 60):
         assert ("10 syllables" in prompt.text) is ("syllables" in prompt.spec)
         assert prompt.spec.get("syllables", [10, 10]) == [10, 10]
-    assert PLAIN
+    assert PLAIN_PROMPTS

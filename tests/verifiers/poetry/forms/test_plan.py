@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.verifiers.poetry.forms import constrain_form, find_form, poem_forms
-from learnable.verifiers.poetry.forms.plan import NO_RHYME, Plan, plans
+from learnable.verifiers.poetry.forms.plan import NO_RHYME, FormPlan, plans
 
 OPEN = [name for name, form in poem_forms().items() if form.is_reward and form.repeat is not None]
 
 
-def layout(name: str, lines: int) -> Plan:
+def layout(name: str, lines: int) -> FormPlan:
     return plans(constrain_form(find_form(name), {}), lines)[0]
 
 
-def letters(plan: Plan) -> str:
+def letters(plan: FormPlan) -> str:
     """The classes as letters in order of appearance."""
     names: dict[int, str] = {}
     for name in plan.classes:

@@ -10,7 +10,7 @@ import pytest
 from learnable.verifiers.poetry.bounds import LANGUAGE
 from learnable.verifiers.poetry.language.model import load_model
 from learnable.verifiers.poetry.language.reading import (
-    Reading,
+    LanguageReading,
     read_language,
 )
 from learnable.verifiers.poetry.language.sameness import find_template
@@ -67,7 +67,7 @@ the lamp of the pilgrim
 the dust of the summer"""
 
 
-def read(poem: str, may_be_alike: bool = False) -> Reading:
+def read(poem: str, may_be_alike: bool = False) -> LanguageReading:
     return read_language([read_line(line).words for line in poem.split("\n")], may_be_alike)
 
 
@@ -169,19 +169,19 @@ def test_interjections_in_a_row_are_filler_and_one_in_a_short_poem_is_none() -> 
 
 
 def test_a_short_poem_is_forgiven_more() -> None:
-    short, long = (Reading((-0.2, -0.2), (6, 6), -0.2, words, 0.2, 0.0) for words in (20, 100))
+    short, long = (LanguageReading((-0.2, -0.2), (6, 6), -0.2, words, 0.2, 0.0) for words in (20, 100))
     assert long.strict < 0.5 < short.strict
     assert long.credits[0] < short.credits[0]
 
 
 def test_lines_of_few_words_count_by_them() -> None:
-    reading = Reading((-1.0, 0.8, 0.8, -1.0), (1, 6, 9, 1), 0.5, 100, 0.5, 0.0)
+    reading = LanguageReading((-1.0, 0.8, 0.8, -1.0), (1, 6, 9, 1), 0.5, 100, 0.5, 0.0)
     assert reading.lines == pytest.approx(12 / 14)
     assert reading.earn() == reading.lines
 
 
 def test_a_reading_that_fails_earns_less_than_its_lines() -> None:
-    reading = Reading((-0.3,) * 4, (6,) * 4, -0.5, 100, 0.5, 0.0)
+    reading = LanguageReading((-0.3,) * 4, (6,) * 4, -0.5, 100, 0.5, 0.0)
     assert 0 < reading.strict < 0.5
     assert reading.earn() == pytest.approx(reading.lines * 2 * reading.strict)
 
@@ -195,7 +195,7 @@ def test_a_poem_of_hardly_a_word_of_meaning_borrows_the_sense_of_verse() -> None
 
 
 def test_words_that_nobody_knows_need_more_order_and_sense() -> None:
-    known = Reading((0.3,) * 4, (8,) * 4, 0.1, 32, 0.1, 0.0, strangeness=LANGUAGE.usual_strangers)
+    known = LanguageReading((0.3,) * 4, (8,) * 4, 0.1, 32, 0.1, 0.0, strangeness=LANGUAGE.usual_strangers)
     assert known.margin == replace(known, strangeness=0.0).margin > 0
     assert replace(known, strangeness=0.75).strict < 0.5
     rare = read("\n".join(["the snorgle of the brickly vimp", "has tarvened all the woshing clane"] * 2))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.verifiers.poetry.rhyme.mosaic import End, credit_mosaic, find_end, list_mosaics
-from learnable.verifiers.poetry.rhyme.pairs import FULL, SPELLED
+from learnable.verifiers.poetry.rhyme.pairs import FULL_RHYME, SPELLED_RHYME
 from learnable.verifiers.poetry.rhyme.rimes import relax
 
 ENDS = st.sampled_from(
@@ -30,13 +30,13 @@ ENDS = st.sampled_from(
 @pytest.mark.parametrize(
     ("first", "second", "credit"),
     [
-        (("show", "it"), ("bestow", "it"), FULL),
-        (("accuse", "thee"), ("misuse", "thee"), FULL),
-        (("owe", "them"), ("bestow", "them"), FULL),
-        (("riot", "he"), ("", "variety"), FULL),
-        (("show", "it"), ("", "poet"), SPELLED),
-        (("hush", "her"), ("", "russia"), SPELLED),
-        (("forsook", "her"), ("", "lucca"), SPELLED),
+        (("show", "it"), ("bestow", "it"), FULL_RHYME),
+        (("accuse", "thee"), ("misuse", "thee"), FULL_RHYME),
+        (("owe", "them"), ("bestow", "them"), FULL_RHYME),
+        (("riot", "he"), ("", "variety"), FULL_RHYME),
+        (("show", "it"), ("", "poet"), SPELLED_RHYME),
+        (("hush", "her"), ("", "russia"), SPELLED_RHYME),
+        (("forsook", "her"), ("", "lucca"), SPELLED_RHYME),
         (("show", "it"), ("show", "it"), 0.0),
         (("know", "it"), ("no", "it"), 0.0),
         (("love", "thee"), ("leave", "me"), 0.0),

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.verifiers.poetry.rhyme.pairs import (
-    FULL,
-    LIGHT,
-    NEAR,
-    SPELLED,
+    FULL_RHYME,
+    LIGHT_RHYME,
+    NEAR_RHYME,
+    SPELLED_RHYME,
     Bond,
     classify_rhyme,
     credit_rhyme,
@@ -41,8 +41,8 @@ def test_rhyme_does_not_depend_on_order(first: str, second: str) -> None:
 @given(WORDS, WORDS)
 def test_only_perfect_rhymes_are_full_and_repetitions_earn_nothing(first: str, second: str) -> None:
     credit = credit_rhyme(first, second)
-    assert 0.0 <= credit <= FULL
-    assert (credit == FULL) == (classify_rhyme(first, second) == "perfect")
+    assert 0.0 <= credit <= FULL_RHYME
+    assert (credit == FULL_RHYME) == (classify_rhyme(first, second) == "perfect")
     if is_repetition(first, second):
         assert credit == 0.0
 
@@ -73,7 +73,7 @@ def test_kinds(first: str, second: str, kind: str) -> None:
 
 def test_unknown_words_never_rhyme_fully() -> None:
     assert find_bond("azzight", "pzzight") is Bond.GUESSED_SPELLED
-    assert credit_rhyme("azzight", "pzzight") < FULL
+    assert credit_rhyme("azzight", "pzzight") < FULL_RHYME
 
 
 SOUNDING = st.sampled_from(
@@ -84,47 +84,47 @@ SOUNDING = st.sampled_from(
 @pytest.mark.parametrize(
     ("first", "second", "credit"),
     [
-        ("light", "tonight", FULL),
-        ("moonlight", "night", FULL),
-        ("reason", "season", FULL),
-        ("leave", "believe", FULL),
+        ("light", "tonight", FULL_RHYME),
+        ("moonlight", "night", FULL_RHYME),
+        ("reason", "season", FULL_RHYME),
+        ("leave", "believe", FULL_RHYME),
         ("light", "light", 0.0),
         ("knight", "night", 0.0),
         ("light", "moon", 0.0),
-        ("love", "move", SPELLED),
-        ("me", "eternity", FULL),
-        ("memory", "eternity", LIGHT),
-        ("desire", "aspire", FULL),
-        ("singing", "morning", NEAR),
-        ("light", "azzight", SPELLED),
+        ("love", "move", SPELLED_RHYME),
+        ("me", "eternity", FULL_RHYME),
+        ("memory", "eternity", LIGHT_RHYME),
+        ("desire", "aspire", FULL_RHYME),
+        ("singing", "morning", NEAR_RHYME),
+        ("light", "azzight", SPELLED_RHYME),
         ("light", "azzoom", 0.0),
         ("", "light", 0.0),
-        ("here", "fear", FULL),
-        ("borrow", "sorrow", FULL),
-        ("been", "queen", FULL),
-        ("eloquence", "sense", FULL),
-        ("carnival", "fall", FULL),
-        ("drest", "guest", FULL),
-        ("eyes", "paradise", SPELLED),
-        ("lessons", "essence", NEAR),
-        ("join", "mine", SPELLED),
-        ("lost", "coast", SPELLED),
-        ("tongue", "wrong", SPELLED),
-        ("wearily", "sky", SPELLED),
-        ("prophecies", "arise", SPELLED),
+        ("here", "fear", FULL_RHYME),
+        ("borrow", "sorrow", FULL_RHYME),
+        ("been", "queen", FULL_RHYME),
+        ("eloquence", "sense", FULL_RHYME),
+        ("carnival", "fall", FULL_RHYME),
+        ("drest", "guest", FULL_RHYME),
+        ("eyes", "paradise", SPELLED_RHYME),
+        ("lessons", "essence", NEAR_RHYME),
+        ("join", "mine", SPELLED_RHYME),
+        ("lost", "coast", SPELLED_RHYME),
+        ("tongue", "wrong", SPELLED_RHYME),
+        ("wearily", "sky", SPELLED_RHYME),
+        ("prophecies", "arise", SPELLED_RHYME),
         ("beauty", "die", 0.0),
         ("thee", "die", 0.0),
-        ("given", "heaven", SPELLED),
-        ("glory", "sorry", SPELLED),
-        ("mother", "her", NEAR),
-        ("was", "glass", SPELLED),
-        ("calcutta", "butter", SPELLED),
-        ("majorca", "walker", SPELLED),
-        ("north", "broth", SPELLED),
-        ("muffin", "stuffing", SPELLED),
-        ("young", "sun", NEAR),
-        ("garnished", "red", SPELLED),
-        ("remembered", "dead", SPELLED),
+        ("given", "heaven", SPELLED_RHYME),
+        ("glory", "sorry", SPELLED_RHYME),
+        ("mother", "her", NEAR_RHYME),
+        ("was", "glass", SPELLED_RHYME),
+        ("calcutta", "butter", SPELLED_RHYME),
+        ("majorca", "walker", SPELLED_RHYME),
+        ("north", "broth", SPELLED_RHYME),
+        ("muffin", "stuffing", SPELLED_RHYME),
+        ("young", "sun", NEAR_RHYME),
+        ("garnished", "red", SPELLED_RHYME),
+        ("remembered", "dead", SPELLED_RHYME),
         ("loved", "dead", 0.0),
         ("wounded", "garnished", 0.0),
     ],
@@ -138,7 +138,7 @@ def test_rhyme_is_symmetric_for_known_words(first: str, second: str) -> None:
     if not {first, second} & {"zzight", "zrun"}:
         assert credit_rhyme(first, second) == credit_rhyme(second, first)
     else:
-        assert credit_rhyme(first, second) < FULL
+        assert credit_rhyme(first, second) < FULL_RHYME
 
 
 @given(ANY_ENDS, ANY_ENDS)

@@ -8,7 +8,7 @@ import pytest
 
 from learnable.verifiers.poetry.sound import lexicon as module
 from learnable.verifiers.poetry.sound.lexicon import (
-    Lexicon,
+    PronouncingLexicon,
     build_lexicon,
     find_lexicon_file,
     load_lexicon,
@@ -37,7 +37,7 @@ def small_dictionary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def load() -> Lexicon:
+def load() -> PronouncingLexicon:
     return load_lexicon.__wrapped__()
 
 

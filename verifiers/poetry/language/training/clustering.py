@@ -11,12 +11,7 @@ import numpy.typing as npt
 from learnable.verifiers.poetry.language.word_classes import Vocabulary, list_endings, load_closed_words
 
 CLUSTERS, COARSE = 72, 26
-OWN, COMMON = 700, 255  # frequent words
-CONTEXTS = 500  # words that tell others apart by standing next to them
 DIMENSIONS = 40
-MIN_COUNT = 4  # weighted occurrences of a word that is put in a cluster
-MIN_OWN = 8  # of a word that counts by itself
-ENDINGS, ENDING_WEIGHT = 400, 0.45
 ROUNDS, STARTS = 25, 8  # of k-means
 
 Floats = npt.NDArray[np.float64]
@@ -35,21 +30,24 @@ def learn_vocabulary(lines: Weighted, seed: int) -> Vocabulary:
             counts[word] += weight  # type: ignore[assignment]
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
     closed = load_closed_words()
-    loose = [word for word in ranked if counts[word] >= MIN_COUNT and _is_clustered(word)]
+    # Rarer words, by weighted occurrences, are put in no cluster.
+    loose = [word for word in ranked if counts[word] >= 4 and _is_clustered(word)]
     sizes: Floats = np.log1p(np.array([counts[word] for word in loose], dtype=np.float64))
-    points = _place_words(lines, loose, ranked[:CONTEXTS])
+    # The 500 most frequent words tell others apart by standing next to them.
+    points = _place_words(lines, loose, ranked[:500])
     centres, labels = find_clusters(points, sizes, CLUSTERS, seed)
     masses: Floats = np.bincount(labels, sizes, CLUSTERS).astype(np.float64) + 1e-9
     _, coarse = find_clusters(centres, masses, COARSE, seed)
-    own = [word for word in ranked if word in closed or counts[word] >= MIN_OWN]
-    frequent = sorted(own, key=lambda word: (word not in closed, -counts[word], word))[:OWN]
+    # Words that come more often count by themselves.
+    own = [word for word in ranked if word in closed or counts[word] >= 8]
+    frequent = sorted(own, key=lambda word: (word not in closed, -counts[word], word))[:700]
     clusters = dict(zip(loose, map(int, labels), strict=True))
     return Vocabulary(
         tuple(sorted(frequent, key=lambda word: (-counts[word], word))),
         clusters,
         _vote_on_endings(clusters),
         tuple(np.unique(coarse, return_inverse=True)[1].tolist()),
-        COMMON,
+        255,
     )
 
 
@@ -69,12 +67,12 @@ def _place_words(lines: Weighted, words: Sequence[str], contexts: Sequence[str])
     near = diags(1 / np.maximum(np.asarray(near.sum(1)).ravel(), 1e-9)) @ near
     near.data = np.sqrt(near.data)
     endings = Counter(ending for word in words for ending in list_endings(word)[:-1] if len(ending) > 1)
-    columns = {ending: index for index, (ending, _) in enumerate(endings.most_common(ENDINGS))}
+    columns = {ending: index for index, (ending, _) in enumerate(endings.most_common(400))}
     marks = [
         (places[word], columns[ending]) for word in words for ending in list_endings(word)[:-1] if ending in columns
     ]
     rows, cells = zip(*marks, strict=True)
-    ends = csr_matrix((np.full(len(marks), ENDING_WEIGHT), (rows, cells)), shape=(len(words), len(columns)))
+    ends = csr_matrix((np.full(len(marks), 0.45), (rows, cells)), shape=(len(words), len(columns)))
     left, strength, _ = svds(hstack([near, ends]).tocsr(), k=DIMENSIONS, random_state=0)
     points: Floats = left * strength
     lengths: Floats = np.linalg.norm(points, axis=1, keepdims=True)
@@ -117,9 +115,9 @@ def _find_clusters(
         distances = squares[:, None] + (centres**2).sum(1) - 2 * points @ centres.T
         labels = distances.argmin(1)
         for number in range(count):
-            mine = labels == number
-            if mine.any():
-                centres[number] = np.average(points[mine], axis=0, weights=weights[mine])
+            members = labels == number
+            if members.any():
+                centres[number] = np.average(points[members], axis=0, weights=weights[members])
     return float(weights @ distances.min(1)), centres, labels
 
 

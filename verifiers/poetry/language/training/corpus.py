@@ -27,13 +27,10 @@ QUOTED = "quoted "  # before the name of an author of whom a dictionary has line
 STANZA = 14  # lines: longer poems are cut, so that halves of authors come out alike in size
 NONSENSE_WORDS = (4, 5, 6, 6, 7, 7, 8, 8, 9)  # of a line
 LIST_WORDS = (2, 3, 3, 4, 4, 5, 6, 7)  # of a line of a list
-MIN_GRAMMAR = 0.15  # share of words of grammar below which a collected poem is a list, and teaches nothing
-MIN_GRAMMAR_OF_PROSE = 0.3  # the same of a piece of prose: a dictionary has lists of words that mean much the same
 # Weights of a line as it is, of one that is words of meaning alone, and of those with other words of meaning between
 # the words of grammar, of the same stress and of any: words of the verse by frequency, or rare ones.
 WHOLE, HEAPED = 3.8, 3.0
 BETWEEN, RARE_BETWEEN = (0.5, 0.5), (0.8, 0.2)
-GRAMMAR_WORDS = 40  # of each class, to spoil lines with
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,8 @@ def read_verse(folder: Path) -> Iterator[Verse]:
             yield _read(f"{name} {index % 2}", row["lines"])
     for index, row in enumerate(_rows(folder / "form_poems.jsonl")):
         verse = _read(f"form_poems {index % 2}", row["poem"].splitlines())
-        if has_grammar([word for line in verse.lines for word in line], MIN_GRAMMAR):
+        # A collected poem with fewer words of grammar is a list, and teaches nothing.
+        if has_grammar([word for line in verse.lines for word in line], 0.15):
             yield verse
 
 
@@ -136,8 +134,8 @@ def pick_half(verse: Sequence[Verse], quoted: Iterable[Verse], half: int) -> lis
     """Return the poems of one half of the authors, and what is quoted of nobody who is in the other half."""
     halves = assign_halves(verse)
     others = [author for author, assigned in halves.items() if assigned != half]
-    mine = [poem for poem in verse if halves[poem.author] == half]
-    return mine + [poem for poem in quoted if not any(map(str.startswith, others, repeat(_surname(poem.author))))]
+    learned = [poem for poem in verse if halves[poem.author] == half]
+    return learned + [poem for poem in quoted if not any(map(str.startswith, others, repeat(_surname(poem.author))))]
 
 
 def _surname(author: str) -> str:
@@ -190,7 +188,8 @@ def _spoil_prose(prose: Sequence[Words], chance: random.Random) -> Iterator[Exam
     words = [*chain.from_iterable(prose)]
     content = _leave_out_grammar(words)
     for piece in prose:
-        if has_grammar(piece, MIN_GRAMMAR_OF_PROSE):
+        # Pieces of prose with fewer words of grammar are lists of words that mean much the same.
+        if has_grammar(piece, 0.3):
             yield Example(piece, True, False, 0.4)
             yield Example(shuffle(piece, chance), False, False, 0.25)
             yield Example(_redraw(piece, words, chance), False, False, 0.15)
@@ -209,7 +208,8 @@ def draw_grammar(chance: random.Random) -> list[str]:
     classes: dict[int, list[str]] = {}
     for word, number in load_closed_words().items():
         classes.setdefault(number, []).append(word)
-    return [chance.choice(words) for words in classes.values() for _ in range(GRAMMAR_WORDS)]
+    # Lines are spoilt with the 40 most frequent words of each class.
+    return [chance.choice(words) for words in classes.values() for _ in range(40)]
 
 
 def shuffle(words: Words, chance: random.Random) -> Words:

@@ -18,8 +18,6 @@ from learnable.data.errors import LearnableError
 from learnable.verifiers.poetry.poem import read_line
 
 MIN_INDENT = 6  # blanks before each line of a quotation
-MAX_LINE = 62  # characters of a line of verse: prose is broken at about as many
-MIN_SENTENCE = 5  # words
 
 Words = tuple[str, ...]
 
@@ -70,14 +68,15 @@ def _is_set_off(body: str) -> bool:
 
 
 def _is_verse(lines: Sequence[str]) -> bool:
-    return len(lines) > 1 and all(line.lstrip("\"'`")[:1].isupper() and len(line) < MAX_LINE for line in lines)
+    # A line of verse has at most 62 characters: prose is broken at about as many.
+    return len(lines) > 1 and all(line.lstrip("\"'`")[:1].isupper() and len(line) < 62 for line in lines)
 
 
 def split_sentences(text: str) -> Iterator[Words]:
     """Yield the words of each sentence or clause of an entry that has enough, without what stands aside."""
     for part in _STOP.split(_ASIDE.sub(" . ", text.replace("{", "").replace("}", ""))):
         words = read_words(part)
-        if len(words) >= MIN_SENTENCE:
+        if len(words) >= 5:
             yield words
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 PENALTY = 4.5  # on the squares of the weights, against as many examples as there are
-ITERATIONS = 60
 LEVELS = 127  # of a weight as it is stored, on either side of 0
 
 Floats = npt.NDArray[np.float64]
@@ -42,7 +41,7 @@ def fit_neighbours(words: Vocabulary, examples: Sequence[Example]) -> NeighbourM
         return total / len(signs), gradient / len(signs)
 
     start = np.zeros(features.shape[1] + 1)
-    found: Any = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS, "maxcor": 6})
+    found: Any = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 60, "maxcor": 6})
     return quantise(words, found.x[:-1], float(found.x[-1]))
 
 
@@ -51,7 +50,7 @@ def fold_tables(words: Vocabulary, weights: Floats) -> tuple[Floats, Floats]:
 
     The four tables of pairs are added up, since a frequent word has one class.
     """
-    layout = Layout.of(words)
+    layout = WeightLayout.of(words)
     found = [WordClass(kind, 0, 0, 0) for kind in range(words.kinds)] + [words.classify(word) for word in words.own]
     kind, _, own, common = np.array(found).T
     *tables, triples = np.split(weights, layout.starts[1:-1])
@@ -75,7 +74,7 @@ def quantise(words: Vocabulary, weights: Floats, bias: float) -> NeighbourModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class WeightLayout:
     """Where each table begins in the one array of weights that is fitted.
 
     Tables: class and class, frequent word and class, class and frequent word, common word and common word, and three
@@ -88,7 +87,7 @@ class Layout:
     common: int
 
     @classmethod
-    def of(cls, words: Vocabulary) -> Layout:
+    def of(cls, words: Vocabulary) -> WeightLayout:
         """Return the layout for a vocabulary."""
         return cls(words.kinds, words.groups, len(words.own) + 1, words.most_common + 1)
 
@@ -112,7 +111,7 @@ def count_features(words: Vocabulary, examples: Sequence[Example]) -> csr_matrix
         rows += [number] * len(found)
     kind, group, own, common = np.array(tokens, dtype=np.int64).T
     row = np.array(rows)
-    layout = Layout.of(words)
+    layout = WeightLayout.of(words)
     starts = layout.starts
     two, three = np.nonzero(row[1:] == row[:-1])[0], np.nonzero(row[2:] == row[:-2])[0]
     columns = (

@@ -16,7 +16,6 @@ from learnable.verifiers.poetry.language.training.sense import learn_sense
 
 SEED = 20
 ROUNDS = 3  # times that each line is spoilt anew
-NONSENSE, LISTS = 0.7, 1.0  # lines of them for each line of verse
 NONSENSE_WEIGHT = 0.75  # what one of either counts
 
 
@@ -45,6 +44,7 @@ def learn_neighbours(
     examples = [one for _ in range(ROUNDS) for one in make_examples(verse, prose, chance)]
     if nonsense:
         size = ROUNDS * sum(len(poem.lines) for poem in verse)
-        spoilt = chain(make_nonsense(round(NONSENSE * size), chance), make_lists(round(LISTS * size), chance))
+        # For each line of verse, .7 lines of nonsense and one of lists.
+        spoilt = chain(make_nonsense(round(0.7 * size), chance), make_lists(round(1.0 * size), chance))
         examples += (Example(line, False, True, nonsense) for line in spoilt)
     return fit_neighbours(words, examples)

@@ -14,7 +14,6 @@ from learnable.verifiers.poetry.language.training.dictionary import Dictionary, 
 from learnable.verifiers.poetry.language.training.packaged import PackagedTexts
 
 PACKAGES = ("matplotlib", "networkx", "numpy", "pandas", "scipy", "sqlalchemy", "sympy", "torch")
-MAX_SOURCE = 400_000  # bytes of a source file that is read
 DOCSTRINGS, QUOTED, DEFINING = 20_000, 50_000, 50_000  # pieces
 SHORTEST, LENGTHS = 5, (6, 10)  # words of a piece: at its end, and elsewhere
 
@@ -46,7 +45,8 @@ def _read_docstrings() -> Iterable[Words]:
     library, site = (Path(sysconfig.get_paths()[name]) for name in ("stdlib", "purelib"))
     own = (path for path in library.rglob("*.py") if "site-packages" not in path.parts)
     files = [*sorted(own), *chain.from_iterable(sorted((site / name).rglob("*.py")) for name in PACKAGES)]
-    return dict.fromkeys(words for path in files if path.stat().st_size <= MAX_SOURCE for words in _sentences(path))
+    # Source files of more than 400,000 bytes are left out.
+    return dict.fromkeys(words for path in files if path.stat().st_size <= 400_000 for words in _sentences(path))
 
 
 def _cut(sentences: Iterable[Words], count: int, chance: random.Random) -> list[Words]:

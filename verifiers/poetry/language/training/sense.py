@@ -30,16 +30,13 @@ if TYPE_CHECKING:
 
 DIMENSIONS, HIDDEN = 32, 96
 WORDS, MIN_COUNT, ENDINGS = 10_000, 6, 1_200  # words with numbers of their own, how often they come, and endings
-VERSE_WEIGHT = 8  # of a word of verse where words are counted
 ROUNDS, VERSE_ROUNDS = 4, 32  # times that sentences are learned from, and verse
-MAX_SKIPPED = 3  # lines that a passage of verse may leave out at its beginning, so that no two rounds are alike
 LINE_WORDS = (5, 10)  # of a line that sentences are cut into
 SHORTEST_PASSAGE = 30
 BATCH, RATE, WARM_UP, LAST_RATE = 64, 3e-3, 200, 0.03  # passages, Adam's rate, steps, and share of the rate at the end
 MIN_DRAWN = 8  # of a word of prose alone, that others are told from
 DROPPED, UNKNOWN = 0.2, 0.04  # shares of numbers left out, and of words taken for strangers
 ALIKE = 4  # words of the same class against each word, by frequency, and as many with each as likely
-SAID_EVERY = 500  # steps
 BACKGROUND = 64  # words of verse that each word of a text is compared with
 NEVER = -1e4  # how well a word fits that is not to be picked
 EMBEDDINGS = {"context": 0.3, "context_endings": 0.3, "own": 0.05, "own_endings": 0.05}  # and their first deviations
@@ -88,7 +85,7 @@ def learn_sense(verse: Sequence[Verse], sentences: Sequence[Words], classes: Voc
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-        if (step + 1) % SAID_EVERY == 0:
+        if (step + 1) % 500 == 0:
             print(f"sense: step {step + 1} of {len(batches)}, loss {loss.item():.3f}", flush=True)
     return _freeze(network, corpus, draw_background(verse))
 
@@ -106,7 +103,8 @@ def read_corpus(verse: Sequence[Verse], sentences: Sequence[Words], classes: Voc
     """Return the texts as numbers."""
     counts: Counter[str] = Counter(chain.from_iterable(sentences))
     for word in chain.from_iterable(line for poem in verse for line in poem.lines):
-        counts[word] += VERSE_WEIGHT
+        # A word of verse counts as eight of prose.
+        counts[word] += 8
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
     words = ["", *ranked]
     number = {word: index for index, word in enumerate(words)}
@@ -142,7 +140,8 @@ def _make_passages(corpus: Corpus, chance: random.Random) -> Iterator[Numbers]:
 
 def _cut_verse(verse: Sequence[Sequence[Numbers]], chance: random.Random) -> Iterator[Numbers]:
     for lines in (lines for _ in range(VERSE_ROUNDS) for lines in verse):
-        skipped = chance.randint(0, max(0, min(MAX_SKIPPED, len(lines) - 4)))
+        # A passage of verse may leave out up to three lines at its beginning, so that no two rounds are alike.
+        skipped = chance.randint(0, max(0, min(3, len(lines) - 4)))
         yield _join(lines[skipped:])
 
 
@@ -256,8 +255,8 @@ def _find_loss(
     drawn = np.stack([pool.draw(beside, corpus.kind[beside], chance) for pool in pools for _ in range(ALIKE)], 1)
     others = network["own"](_rows(corpus.rows, drawn)) + network["own_endings"](_rows(corpus.ends, drawn))
     alike = (others * places[meant][:, None]).sum(-1).masked_fill(torch.from_numpy(drawn == beside[:, None]), NEVER)
-    told = torch.logsumexp(torch.cat([right[:, None], alike], 1), 1) - right
-    loss: torch.Tensor = among.mean() + told.mean()
+    against_alike = torch.logsumexp(torch.cat([right[:, None], alike], 1), 1) - right
+    loss: torch.Tensor = among.mean() + against_alike.mean()
     return loss
 
 

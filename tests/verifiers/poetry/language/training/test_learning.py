@@ -22,7 +22,7 @@ from learnable.verifiers.poetry.language.training.corpus import (
     read_verse,
     shuffle,
 )
-from learnable.verifiers.poetry.language.training.fitting import Layout, count_features, fit_neighbours, quantise
+from learnable.verifiers.poetry.language.training.fitting import WeightLayout, count_features, fit_neighbours, quantise
 from learnable.verifiers.poetry.language.training.nonsense import load_words, write_nonsense
 from learnable.verifiers.poetry.language.word_classes import Vocabulary, load_closed_words
 
@@ -34,7 +34,7 @@ WORDS = Vocabulary(
 
 
 def test_the_verifier_scores_as_the_regression_does() -> None:
-    weights = np.random.default_rng(7).normal(size=Layout.of(WORDS).starts[-1])
+    weights = np.random.default_rng(7).normal(size=WeightLayout.of(WORDS).starts[-1])
     model = quantise(WORDS, weights, 0.25)
     assert isinstance(model.pairs, array)
     features = count_features(WORDS, [Example(LINE, True, True, 1.0), Example(OTHER, True, True, 1.0)])
