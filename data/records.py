@@ -52,6 +52,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
 from functools import cache, lru_cache
 from math import inf
 from typing import Annotated, Any, Literal, get_args
@@ -276,12 +277,35 @@ class Rollout:
         return hashlib.sha256(self.completion.encode()).hexdigest()[:16]
 
 
+class FailureKind(StrEnum):
+    """What a run must tell from other failures; stored reasons begin with it."""
+
+    TIME_LIMIT = "time limit"  # no score in time
+    UNREAD = "extraction_failed"  # nothing in the completion that could be judged
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failure of a known kind, and what happened.
+
+    >>> str(Failure(FailureKind.UNREAD, "no number found"))
+    'extraction_failed: no number found'
+    """
+
+    kind: FailureKind
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.why}"
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """What a verifier says of one completion.
 
     `reward` is in [0, 1], or None when nothing honest can be said; `passed` is the verifier's own yes or
     no, and need not be a threshold of the reward; `components` are named parts of the reward in [0, 1].
+    A `failure` is the reason, and is stored as that.
     """
 
     reward: float | None
@@ -289,6 +313,11 @@ class Score:
     components: Mapping[str, float] = field(default_factory=dict)
     verdict: Verdict = "scored"
     reason: str = ""
+    failure: Failure | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.failure is not None:
+            object.__setattr__(self, "reason", str(self.failure))
 
     @classmethod
     def unscored(cls, reason: str, verdict: Verdict = "verifier_error") -> Score:

@@ -13,6 +13,7 @@ import atexit
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, wraps
 from typing import Any
 
@@ -311,7 +312,7 @@ def _write_turns(prompt: str | Turns, verifier: str) -> str:
 
 def _make_pass(score: Score) -> Score:
     reward = None if score.reward is None or score.passed is None else float(score.passed)
-    return Score(reward, score.passed, score.components, score.verdict, score.reason)
+    return replace(score, reward=reward)
 
 
 def _make_keys(prompts: Sequence[str | Turns], verifier: Sequence[str], spec: Sequence[str | Spec]) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from learnable.data.records import FailureKind
 from learnable.data.tables import with_own_texts
 
 TRIAGES = ("verifier_error", "truncated", "extraction_failed", "bad_label", "near_miss", "plain_hard")
@@ -94,7 +95,7 @@ def count_unread(scores: pl.DataFrame) -> pl.DataFrame:
 
 def _is_unread() -> pl.Expr:
     reason = pl.col("reason").fill_null("")
-    return reason.str.starts_with("extraction_failed")  # so begin the reasons of verifiers that find no answer
+    return reason.str.starts_with(FailureKind.UNREAD)
 
 
 def explain(attempts: Attempts, references: pl.DataFrame | None = None) -> pl.DataFrame:

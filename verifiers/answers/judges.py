@@ -11,7 +11,7 @@ from learnable.verifiers.answers.choices import read_choice
 from learnable.verifiers.answers.extraction import fold_signs
 from learnable.verifiers.answers.numbers import SeveralNumbersError, find_answer, find_at, find_count
 from learnable.verifiers.answers.rewards.shapes import Judgement, check_shape, give_score
-from learnable.verifiers.answers.rules import UNREAD, Reading, check_rule, missing, narrow, rule_of
+from learnable.verifiers.answers.rules import Reading, check_rule, missing, narrow, rule_of
 from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.protocol import check_int, check_keys, check_text, fault
 
@@ -204,8 +204,7 @@ def _whole_score(found: str, answer: str) -> Score:
 
 
 def _score(reading: Reading, passed: bool) -> Score:
-    reason = (
-        "" if passed else f"{UNREAD}: {reading.why}" if reading.answer is None else f"answered {reading.answer[:40]}"
-    )
+    failure = None if passed else reading.failure
+    reason = "" if passed else f"answered {(reading.answer or '')[:40]}"
     parts = {"correct": float(passed), "format": float(reading.answer is not None)}
-    return Score(float(passed), passed, parts, reason=reason)
+    return Score(float(passed), passed, parts, reason=reason, failure=failure)

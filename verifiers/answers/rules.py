@@ -25,14 +25,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from learnable.data.records import Spec
+from learnable.data.records import Failure, FailureKind, Spec
 from learnable.verifiers.answers.choices import read_choice
 from learnable.verifiers.answers.extraction import Statement, find_statements
 from learnable.verifiers.answers.patterns import compile_pattern
 from learnable.verifiers.protocol import fault
 
 AUTO = "auto"
-UNREAD = "extraction_failed"  # how the reason begins where there is no answer to judge
 MAX_MATCHED = 20_000  # characters at a completion's end that a user's pattern is tried on
 MAX_JSON_STARTS = 200
 
@@ -68,9 +67,9 @@ class Reading:
     text: str = ""
 
     @property
-    def reason(self) -> str:
-        """What a score says of an answer that could not be read, "" where there is one."""
-        return f"{UNREAD}: {self.why}" if self.answer is None else ""
+    def failure(self) -> Failure | None:
+        """What a score says of an answer that could not be read, None where there is one."""
+        return Failure(FailureKind.UNREAD, self.why) if self.answer is None else None
 
 
 def check_rule(spec: Spec) -> None:

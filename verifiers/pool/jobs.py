@@ -14,6 +14,8 @@ from typing import Any, Self
 from learnable.data.progress import progress
 from learnable.data.records import (
     VERDICTS,
+    Failure,
+    FailureKind,
     FinishReason,
     Prompt,
     Rollout,
@@ -25,7 +27,6 @@ from learnable.data.records import (
 from learnable.verifiers.registry import find_verifier
 
 REASON_LENGTH = 300
-_TIME_OUT = "time limit: "  # how the reason begins, where a completion took too long
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,26 +148,28 @@ def _checked(score: Score) -> Score:
         raise ValueError(f"score() returned the verdict {score.verdict!r}, which is none of {', '.join(VERDICTS)}")
     components = {str(name): float(value) for name, value in score.components.items()}
     passed = None if score.passed is None else bool(score.passed)
+    failure = score.failure if isinstance(score.failure, Failure) else None
     if score.reward is None:
         if score.verdict == "scored":
             return Score.unscored(score.reason or "the verifier gave no reward")
-        return Score(None, passed, components, score.verdict, str(score.reason))
+        return Score(None, passed, components, score.verdict, str(score.reason), failure)
     reward: object = score.reward
     if not isinstance(reward, Real):
         raise TypeError(f"reward {reward!r:.60} is no number: give one from 0 to 1, or None")
     if not 0.0 <= score.reward <= 1.0:
         return Score.unscored(f"reward {score.reward} is outside [0, 1]")
-    return Score(float(score.reward), passed, components, score.verdict, str(score.reason))
+    return Score(float(score.reward), passed, components, score.verdict, str(score.reason), failure)
 
 
 def time_out_score(seconds: float) -> Score:
     """Return the score of a completion that had none within `seconds`: no reward, and the reason."""
-    return Score.unscored(f"{_TIME_OUT}no score within {seconds:g} s")
+    late = Failure(FailureKind.TIME_LIMIT, f"no score within {seconds:g} s")
+    return Score(None, None, verdict="verifier_error", failure=late)
 
 
 def is_time_out(score: Score) -> bool:
     """Say whether this score stands for a completion that took too long."""
-    return score.reward is None and score.reason.startswith(_TIME_OUT)
+    return score.failure is not None and score.failure.kind is FailureKind.TIME_LIMIT
 
 
 class TimeOutWarning:
@@ -182,12 +185,12 @@ class TimeOutWarning:
 
     def see(self, job: ScoreJob, score: Score) -> None:
         """Look at one score."""
-        if not is_time_out(score):
+        if score.failure is None or not is_time_out(score):
             return
         with self._lock:
             if job.verifier not in self._told:
                 self._told.add(job.verifier)
-                self._context.run(_warn, job.verifier, score.reason.removeprefix(_TIME_OUT))
+                self._context.run(_warn, job.verifier, score.failure.why)
 
 
 def _warn(verifier: str, why: str) -> None:

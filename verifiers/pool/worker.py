@@ -254,7 +254,9 @@ def _score(answers: socket.socket, jobs: Sequence[ScoreJob], loaded: dict[str, i
     with bounded_memory(loaded[name]):
         scores = score_jobs(jobs)
     for score in scores:
-        answers.sendall(pickle.dumps((score.reward, score.passed, score.components, score.verdict, score.reason)))
+        answers.sendall(
+            pickle.dumps((score.reward, score.passed, score.components, score.verdict, score.reason, score.failure))
+        )
 
 
 @contextmanager

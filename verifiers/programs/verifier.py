@@ -8,11 +8,11 @@ import json
 import os
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from learnable.data.errors import LearnableError
-from learnable.data.records import Score, Spec
+from learnable.data.records import Failure, FailureKind, Score, Spec
 from learnable.data.sources.test_code.stubs import find_stub
 from learnable.verifiers.programs.extraction import extract_program
 from learnable.verifiers.programs.judge import fail, judge
@@ -123,7 +123,8 @@ class ProgramVerifier:
         stub = entry and (spec.get("stub") or find_stub(prompt, entry))
         source = extract_program(completion, entry, stub)
         if not source.strip():
-            return fail("extraction_failed: no program in the completion")
+            unread = Failure(FailureKind.UNREAD, "no program in the completion")
+            return replace(fail(""), failure=unread)
         key = hash_program(source, json.dumps(dict(spec), sort_keys=True))
         if (known := _SCORES.get(key)) is not None:
             return known

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learnable.data.records import FinishReason, Score
+from learnable.data.records import Failure, FailureKind, FinishReason, Score
 from learnable.verifiers.own.trust import trust
 from learnable.verifiers.pool.scoring import MAX_SHARD, ScoreJob, ScoringPool, score_one
 from learnable.verifiers.registry import trust_verifier
@@ -84,6 +84,14 @@ def test_the_finish_reason_makes_the_verdict(
 def test_workers_score_as_the_caller_would(two_workers: ScoringPool, answers: list[int]) -> None:
     jobs = sums(answers)
     assert two_workers.submit(jobs).result() == [score_one(job) for job in jobs]
+
+
+def test_a_failure_keeps_its_kind_on_the_way(one_worker: ScoringPool) -> None:
+    job = ScoreJob("arithmetic", "I cannot say", "", '{"answer":3}')
+    (score,) = one_worker.submit([job]).result(BOUND)
+    assert score == score_one(job)
+    assert score.failure == Failure(FailureKind.UNREAD, "no number found")
+    assert score.reason == "extraction_failed: no number found"
 
 
 def test_batches_may_overlap() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.data.records import Score
+from learnable.data.records import Failure, FailureKind, Score
 from learnable.verifiers.own.trust import trust
 from learnable.verifiers.pool import scoring, worker
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool, score_one
@@ -48,7 +48,8 @@ def test_neighbours_keep_their_scores_and_are_scored_once(
     marks = [tmp_path / str(index) for index in range(5)]
     jobs = [job("mark", path) for path in marks]
     scores = one_worker.submit([*jobs[:2], wrong, *jobs[2:]]).result(BOUND)
-    assert scores.pop(2) == Score.unscored(reason)
+    lost = scores.pop(2)
+    assert (lost.reward, lost.verdict, lost.reason) == (None, "verifier_error", reason)
     assert [score.reward for score in scores] == [1.0] * 5
     assert [path.read_text(encoding="utf-8") for path in marks] == ["x"] * 5
 
@@ -58,6 +59,7 @@ def test_the_pools_limit_replaces_the_verifiers() -> None:
         scores = pool.submit([job("hang"), job("0.5"), job("hang", judge="Impatient"), job("hang")]).result(BOUND)
     late = "time limit: no score within 1.5 s"
     assert [score.reason for score in scores] == [late, "", late, late]
+    assert scores[0].failure == Failure(FailureKind.TIME_LIMIT, "no score within 1.5 s")
     assert [score.verdict for score in scores] == ["verifier_error", "scored", "verifier_error", "verifier_error"]
     with pytest.raises(ValueError, match="time_limit is 0"):
         ScoringPool(1, time_limit=0)

@@ -74,16 +74,18 @@ _NUMBERS = ("distance",)  # kinds that need a number
 def give_score(judgement: Judgement, spec: Spec) -> Score:
     """Return the score of a judged completion, in the shape that its spec asks for."""
     reading = judgement.reading
-    reason = "" if judgement.passed else reading.reason or judgement.why or f"answered {(reading.answer or '')[:SHOWN]}"
+    failure = None if judgement.passed else reading.failure
+    reason = "" if judgement.passed else judgement.why or f"answered {(reading.answer or '')[:SHOWN]}"
     shape = spec.get(KEY)
     if shape is None or shape == "binary":
         parts = {"correct": float(judgement.passed), "format": float(reading.answer is not None)}
-        return Score(judgement.graded, judgement.passed, parts, reason=reason)
+        return Score(judgement.graded, judgement.passed, parts, reason=reason, failure=failure)
     weighed = {name: (_value(judgement, part), part.get("weight", 1.0)) for name, part in name_parts(shape).items()}
     most = sum(weight for _, weight in weighed.values() if weight > 0)
     total = sum(value * weight for value, weight in weighed.values())
     reward = min(1.0, max(0.0, total / most))
-    return Score(reward, judgement.passed, {name: value for name, (value, _) in weighed.items()}, reason=reason)
+    parts = {name: value for name, (value, _) in weighed.items()}
+    return Score(reward, judgement.passed, parts, reason=reason, failure=failure)
 
 
 def check_shape(spec: Spec, *, numbers: bool = False) -> None:
