@@ -22,7 +22,7 @@ from learnable.data.storage.places import put
 from learnable.data.tables import parquet_bytes
 
 LOOKED_UP = 8192  # prompts likewise
-ROLLOUTS_AT_ONCE = 4096  # written together
+IMPORTED_AT_ONCE = 4096  # written together
 IMPORT_KEYS = {"key": pl.String, "question_id": pl.String, "rollout_index": pl.Int64}
 
 
@@ -61,7 +61,7 @@ class Imports:
         chunk: list[GivenRollout] = []
         for one in given:
             chunk.append(one)
-            if len(chunk) == ROLLOUTS_AT_ONCE:
+            if len(chunk) == IMPORTED_AT_ONCE:
                 yield self._write(chunk)
                 chunk = []
         yield self._write(chunk)

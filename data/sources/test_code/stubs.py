@@ -19,7 +19,7 @@ _OPENS_FENCE = re.compile(r"\s*(?:```|~~~)")
 _OPENING = re.compile(r"^(?:async\s|def\s|class\s|import\s|from\s|@|\w+\s*=)", re.MULTILINE)
 TRIPLE_QUOTES = re.compile(r"'''|\"\"\"")
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Kept = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 
 
@@ -56,7 +56,7 @@ def read_stub(code: str, entry: str) -> Stub | None:
     Stub(prelude='import math\n', head='def area(r: float) -> float:\n', indent=2)
     """
     body = parse(code) or parse(code.rstrip() + BODY)
-    functions = [node for node in body if isinstance(node, Function) and node.name == entry]
+    functions = [node for node in body if isinstance(node, FunctionNode) and node.name == entry]
     if not functions or not all(map(_is_empty, functions[-1].body)):
         return None
     function = functions[-1]
@@ -115,6 +115,6 @@ def _is_empty(statement: ast.stmt) -> bool:
     return False
 
 
-def _head(function: Function) -> str:
+def _head(function: FunctionNode) -> str:
     bare = ast.copy_location(type(function)(**{**dict(ast.iter_fields(function)), "body": [ast.Pass()]}), function)
     return ast.unparse(bare).removesuffix("pass").rstrip() + "\n"

@@ -49,7 +49,7 @@ def read_back(store: Store) -> set[tuple[str, int, str, float]]:
 def test_an_import_that_is_stopped_anywhere_goes_on_to_the_same_ledger(
     stops_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(imports, "ROLLOUTS_AT_ONCE", 5)
+    monkeypatch.setattr(imports, "IMPORTED_AT_ONCE", 5)
     whole = Store(str(tmp_path / "whole"))
     assert bring_in(whole, given(12)) == 12
     torn = Store(str(tmp_path / "torn"))
