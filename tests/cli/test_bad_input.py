@@ -9,13 +9,14 @@ import pytest
 
 from learnable.data.errors import LearnableError
 from tests.cli.files_for_tests import Run
+from tests.support.domains import needs_poems
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--form", "hiaku"], "unknown form 'hiaku': did you mean 'Haiku'"),
-        (["--family", "poety"], "unknown family 'poety': did you mean 'poetry'"),
+        (["--form", "additon"], "unknown form 'additon': did you mean 'Addition'"),
+        (["--family", "comparson"], "unknown family 'comparson': did you mean 'comparison'"),
         (["--band", "0.8", "0.2"], "--band 0.8 0.2"),
         (["--group-size", "1"], "--group-size 1"),
         (["--knob", "largest"], "--knob 'largest' is not NAME=VALUE"),
@@ -93,6 +94,7 @@ def test_an_option_that_only_vllm_can_refuse_is_refused_before_a_server_starts(
     assert err.endswith("error: --engine-arg max_num_seqs=0: Input should be greater than or equal to 1")
 
 
+@needs_poems
 def test_a_name_among_hundreds_is_answered_by_where_they_are_listed(run: Run) -> None:
     for words in (["find", "--form", "qqq"], ["forms", "qqq"], ["explain", "--form", "qqq", "poem.txt"]):
         Path("poem.txt").write_text("x")
@@ -138,6 +140,7 @@ def test_doctor_says_how_well_programs_are_confined(run: Run) -> None:
     assert all(step in out for step in findings["advice"])
 
 
+@needs_poems
 def test_forms_lists_every_family(run: Run) -> None:
     status, out, _ = run("forms", "--json")
     assert status == 0
@@ -165,6 +168,7 @@ def test_verify_scores_a_file_in_order(run: Run, tmp_path: Path) -> None:
     assert set(scored[0]) == {"reward", "passed", "verdict", "components", "reason"}
 
 
+@needs_poems
 def test_explain_shows_a_poem_and_what_is_wrong_with_it(run: Run, tmp_path: Path) -> None:
     poem = tmp_path / "poem.txt"
     poem.write_text("Rain on the tin roof\nthe old cat turns in her sleep\na door shuts")
@@ -175,6 +179,7 @@ def test_explain_shows_a_poem_and_what_is_wrong_with_it(run: Run, tmp_path: Path
     assert [line["wanted_syllables"] for line in json.loads(out)["lines"]] == ["5", "7", "5"]
 
 
+@needs_poems
 @pytest.mark.parametrize(
     ("option", "row", "answer"),
     [
@@ -189,6 +194,7 @@ def test_explain_reads_files(run: Run, tmp_path: Path, option: str, row: dict[st
     assert [list(json.loads(line)) for line in out.splitlines()] == [answer, answer], err
 
 
+@needs_poems
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [([], "--form is missing"), (["--form", "haiku", "--spec", "{"], "not JSON"), (["--form", "hiaku"], "Haiku")],

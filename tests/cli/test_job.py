@@ -34,7 +34,7 @@ def test_a_plan_says_what_is_looked_for_and_what_it_takes(run: Run) -> None:
         (["--pool", "x.jsonl", "--curated", "s"], "leave out --curated"),
         (["--pool", "x.jsonl", "--part", "train"], "--part and --resume are for a curated set"),
         (["--pool", "missing.jsonl"], "'missing.jsonl' does not exist"),
-        (["--form", "hiaku"], "did you mean 'Haiku'"),
+        (["--form", "additon"], "did you mean 'Addition'"),
         (["--form", "haiku", "--method", "sft"], "--method sft needs a curated set"),
         (["--form", "haiku", "--eval-group-size", "4"], "--eval-k 8 needs as many completions a prompt"),
         (["--form", "haiku", "--cron", "0 3 * * *"], "are for a curated set"),

@@ -147,7 +147,7 @@ def test_ones_own_forms_are_shown_and_explained(run: Run, tmp_path: Path) -> Non
         (["trian"], "Did you mean 'train'"),
         (["shw"], "'show'"),
         (["forms", "additon"], "unknown form or family 'additon': did you mean 'Addition'"),
-        (["forms", "--forms", "nowhere.toml", "x"], "forms file nowhere.toml"),
+        pytest.param(["forms", "--forms", "nowhere.toml", "x"], "forms file nowhere.toml", marks=needs_poems),
         (["show"], "Missing argument 'SET'"),
         (["show", "x", "--rejcts"], "--rejects"),
         (["ledger", "chek"], "Did you mean 'check'"),

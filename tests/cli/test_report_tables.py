@@ -24,6 +24,7 @@ from learnable.filters.stopping.plan import Estimate
 from learnable.train.results.comparison import HeldOut, MeasureChange
 from learnable.train.results.statistics import Interval
 from tests.cli.files_for_tests import OnATerminal
+from tests.support.domains import needs_poems
 
 POLICY = "org/a-model-with-a-rather-long-name-7B-Instruct@0123456789abcdef0123456789abcdef01234567"
 LONG_FORMS = ("ShakespeareanSonnet", "CharacterPalindromePoem", "Haiku", "LongestIncreasingSubsequence")
@@ -162,6 +163,7 @@ def test_find_learnable_reads_well_on_a_narrow_terminal(
     assert all(re.fullmatch(r"\d+|\d?\.\d\d", figure) for figure in row[1:])
 
 
+@needs_poems
 @pytest.mark.parametrize("width", [60, 80])
 def test_a_long_line_of_verse_keeps_its_marks_over_it(
     on_a_terminal: OnATerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int

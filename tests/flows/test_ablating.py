@@ -20,6 +20,7 @@ from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings
 from learnable.train.ablation.planning import Ablation, read_ablation
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, make_policy
+from tests.support.domains import needs_poems
 
 TEXTS = [f"sums {number}" for number in range(60)]
 RATES = dict(zip(TEXTS, np.random.default_rng(2).beta(0.8, 0.8, len(TEXTS)).tolist(), strict=True))
@@ -69,6 +70,7 @@ def test_a_set_of_another_band_is_made_of_the_rollouts_that_are_there(
     assert engine.requests == []
 
 
+@needs_poems
 def test_a_form_that_the_set_has_not_is_named(read: Callable[[str], Ablation], curated: Path) -> None:
     ablation = read('{ form = "haiku" }')
     with pytest.raises(LearnableError, match="has no prompts of haiku: it has"):

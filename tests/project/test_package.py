@@ -7,6 +7,7 @@ from fnmatch import fnmatch
 
 from setuptools import find_packages
 
+from tests.support.domains import needs_poems
 from tests.support.paths import ROOT
 
 ROOMS = ("data", "rollouts", "verifiers", "filters", "train", "viewing", "flows", "src/learnable")
@@ -24,6 +25,7 @@ def test_every_file_of_the_rooms_is_packed() -> None:
     assert left_out == []
 
 
+@needs_poems
 def test_what_the_model_of_language_is_learned_with_is_not_installed() -> None:
     found = PROJECT["tool"]["setuptools"]["packages"]["find"]
     packed = find_packages(str(ROOT / found["where"][0]), exclude=found["exclude"])

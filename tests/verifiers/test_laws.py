@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from learnable.verifiers.domains import VERIFIERS
 from learnable.verifiers.protocol import SpecError, verifier_notice
 from learnable.verifiers.registry import find_verifier
+from tests.support.domains import needs_poems
 
 SPECS: dict[str, dict[str, Any]] = {
     "arithmetic": {"answer": 23},
@@ -88,13 +89,15 @@ def test_specs_are_checked(name: str) -> None:
         ("arithmetic", {"answer": "23"}, "'answer' is '23': give a whole number"),
         ("choice", {"answer": "Maybe"}, "give one of the choices"),
         ("choice", {"choices": "YesNo"}, "give a list"),
-        ("poetry", {"lines": 0}, "'lines' is 0"),
-        ("poetry", {"syllables": "8"}, "'syllables' is '8'"),
-        ("poetry", {"syllables": [8, 8], "lines": 19}, "one number for each of the 19 lines"),
-        ("poetry", {"schemes": ["abab"]}, "one label for each of the 19 lines"),
-        ("poetry", {"form": "Couplet", "schemes": "a1"}, "use letters"),
-        ("poetry", {"form": "Verse"}, "asks for nothing"),
-        ("poetry", {"tolerance": -1}, "'tolerance' is -1"),
+        pytest.param("poetry", {"lines": 0}, "'lines' is 0", marks=needs_poems),
+        pytest.param("poetry", {"syllables": "8"}, "'syllables' is '8'", marks=needs_poems),
+        pytest.param(
+            "poetry", {"syllables": [8, 8], "lines": 19}, "one number for each of the 19 lines", marks=needs_poems
+        ),
+        pytest.param("poetry", {"schemes": ["abab"]}, "one label for each of the 19 lines", marks=needs_poems),
+        pytest.param("poetry", {"form": "Couplet", "schemes": "a1"}, "use letters", marks=needs_poems),
+        pytest.param("poetry", {"form": "Verse"}, "asks for nothing", marks=needs_poems),
+        pytest.param("poetry", {"tolerance": -1}, "'tolerance' is -1", marks=needs_poems),
         ("programs", {"entry": "not a name"}, "the name of the function"),
         ("programs", {"cases": [[1, 2]]}, "case 0 must be"),
         ("programs", {"equality": "loose"}, "use one of plain, strict, close"),

@@ -16,6 +16,7 @@ from learnable.flows.curation import steps
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.verifiers.families.prompts import builtin_prompts
+from tests.support.domains import needs_poems
 
 
 class Listener(Silence):
@@ -44,7 +45,7 @@ def both_sides(prompts: list[Prompt], what: Callable[[Prompt], object]) -> tuple
     [
         ("programs", lambda p: p.spec["cases"]),
         ("code", lambda p: p.spec["cases"]),
-        ("poetry", lambda p: p.spec),
+        pytest.param("poetry", lambda p: p.spec, marks=needs_poems),
         ("arithmetic", lambda p: p.problem_id),
         ("counting", lambda p: p.problem_id),
         ("comparison", lambda p: p.problem_id),

@@ -12,6 +12,7 @@ from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Prompt
 from learnable.flows.curation.steps import DROPPED, read_prompts, screen
 from learnable.flows.settings import CurateSettings, PromptSettings
+from tests.support.domains import needs_poems
 
 
 class Listener(Silence):
@@ -97,6 +98,7 @@ def test_a_missing_set_is_named() -> None:
         screen([ask("x")], ["none.jsonl"])
 
 
+@needs_poems
 @pytest.mark.parametrize("knob", ["poetry.topics", "topics"])
 @pytest.mark.parametrize("wording", ["plain", "natural"])
 def test_poems_are_about_as_many_topics_as_the_knob_says(wording: str, knob: str) -> None:
