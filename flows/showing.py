@@ -28,11 +28,9 @@ from learnable.viewing.groups import read_group
 
 KEPT_PARTS, REJECTED_PARTS = POOL_PARTS[:2], POOL_PARTS[2:]
 PART = "part"  # the column that says which part of the set a row is from
-MAX_NAMED = 5  # prompts that an error names
 MIN_ID_DIGITS = 8
 # Columns that a person looks for, and that a part of a set may not have.
 JUDGED = {"decision": pl.String, "triage": pl.String, "n": pl.Int64, "mean": pl.Float64, "std": pl.Float64}
-NEEDED_KEYS = ("parts", "policy", "sampling", "verifiers", "band", "group_size")
 REASONED = ("decision", "triage")
 
 
@@ -94,7 +92,8 @@ def find_set(place: str, store: str) -> CuratedSet:
 
 
 def _checked(curated: CuratedSet) -> CuratedSet:
-    if missing := curated.manifest.find_absent(NEEDED_KEYS):
+    needed = ("parts", "policy", "sampling", "verifiers", "band", "group_size")
+    if missing := curated.manifest.find_absent(needed):
         raise LearnableError(
             f"manifest of {str(curated.path)!r} has no {', '.join(missing)}: curate the set again with find-learnable"
         )
@@ -162,11 +161,10 @@ def find_row(rows: pl.DataFrame, prefix: str) -> Row:
     if found.height == 1:
         return found.row(0, named=True)
     ids = (found if found.height else rows)["prompt_id"].unique().sort().to_list()
+    shown = 5  # prompts that an error names
     if found.height:
-        more = f" and {len(ids) - MAX_NAMED} more" if len(ids) > MAX_NAMED else ""
-        raise LearnableError(
-            f"prompt {prefix!r} is not one alone: {', '.join(ids[:MAX_NAMED])}{more}; give more of its id"
-        )
+        more = f" and {len(ids) - shown} more" if len(ids) > shown else ""
+        raise LearnableError(f"prompt {prefix!r} is not one alone: {', '.join(ids[:shown])}{more}; give more of its id")
     by_start = {prompt_id[: len(prefix)]: prompt_id for prompt_id in ids}
     near = [by_start[start] for start in get_close_matches(prefix, by_start, n=3, cutoff=0.5)]
     offer = f"did you mean {' or '.join(near)}?" if near else "leave the id out to list them"

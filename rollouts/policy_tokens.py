@@ -12,9 +12,8 @@ from learnable.data.policies import Policy, read_context_length
 from learnable.data.records import Prompt, Rollout, Sampling, message_list
 from learnable.rollouts.protocol import with_thought
 
-LAST_TOKENS = 32  # of a prompt, in which a template would open a thought
-NOTHING: Mapping[str, object] = {}
-QUIET = {"verbose": False}  # no warning about prompts that are too long: the caller counts the tokens
+NO_OPTIONS: Mapping[str, object] = {}
+NO_WARNING = {"verbose": False}  # no warning about prompts that are too long: the caller counts the tokens
 
 
 class PolicyTokens:
@@ -52,7 +51,7 @@ class PolicyTokens:
         ids = self.encode(prompt, sampling.template_args)
         return tell_thoughts_apart(self._tokenizer, rollouts, ids, sampling.think_tags)
 
-    def encode(self, prompt: Prompt, template_args: Mapping[str, object] = NOTHING) -> list[int]:
+    def encode(self, prompt: Prompt, template_args: Mapping[str, object] = NO_OPTIONS) -> list[int]:
         """Return the tokens of a prompt, as `encode_prompt` does."""
         return encode_prompt(self._tokenizer, prompt, template_args)
 
@@ -68,16 +67,17 @@ def tell_thoughts_apart(
     tags = find_tags(think_tags, template if isinstance(template, str) else None)
     if tags is None:
         return list(rollouts)
-    is_open = leaves_open(tokenizer.decode(list(prompt_ids[-LAST_TOKENS:]), skip_special_tokens=False), tags)
+    end = tokenizer.decode(list(prompt_ids[-32:]), skip_special_tokens=False)  # where a template would open a thought
+    is_open = leaves_open(end, tags)
     return [with_thought(rollout, tags, partial(count_tokens, tokenizer), is_open=is_open) for rollout in rollouts]
 
 
 def count_tokens(tokenizer: Any, text: str) -> int:
     """Return how many tokens a text takes, without those that begin or end one."""
-    return len(tokenizer(text, add_special_tokens=False, **QUIET).input_ids)
+    return len(tokenizer(text, add_special_tokens=False, **NO_WARNING).input_ids)
 
 
-def read_tokenizer(policy: str, options: Mapping[str, object] = NOTHING) -> Any:
+def read_tokenizer(policy: str, options: Mapping[str, object] = NO_OPTIONS) -> Any:
     """Return the tokenizer of a policy, or the one that vLLM's options name. Raises `LearnableError` where none is."""
     from transformers import AutoTokenizer
 
@@ -88,20 +88,20 @@ def read_tokenizer(policy: str, options: Mapping[str, object] = NOTHING) -> Any:
         raise LearnableError(f"policy {policy!r} cannot be read: {error}") from error
 
 
-def encode_prompt(tokenizer: Any, prompt: Prompt, template_args: Mapping[str, object] = NOTHING) -> list[int]:
+def encode_prompt(tokenizer: Any, prompt: Prompt, template_args: Mapping[str, object] = NO_OPTIONS) -> list[int]:
     """Return the tokens of a prompt as every engine sees it, chat template and special tokens included.
 
     `template_args` is what the chat template is told; a prompt that is text has no use for it.
     """
     messages = message_list(prompt.prompt)
     if isinstance(messages, str):
-        return list(tokenizer(messages, **QUIET).input_ids)
+        return list(tokenizer(messages, **NO_WARNING).input_ids)
     encoded = tokenizer.apply_chat_template(
-        messages, add_generation_prompt=True, return_dict=True, tokenizer_kwargs=QUIET, **template_args
+        messages, add_generation_prompt=True, return_dict=True, tokenizer_kwargs=NO_WARNING, **template_args
     )
     return list(encoded["input_ids"])
 
 
-def render_prompt(tokenizer: Any, prompt: Prompt, template_args: Mapping[str, object] = NOTHING) -> str:
+def render_prompt(tokenizer: Any, prompt: Prompt, template_args: Mapping[str, object] = NO_OPTIONS) -> str:
     """Return the text of `encode_prompt`'s tokens, special ones included."""
     return str(tokenizer.decode(encode_prompt(tokenizer, prompt, template_args), skip_special_tokens=False))

@@ -10,6 +10,8 @@ from learnable.data.dialogue.thinking import ThinkTags, split_thought
 from learnable.data.errors import LearnableError
 from learnable.data.records import FinishReason, Prompt, Rollout, Sampling, content_id
 
+FINISH_REASONS: dict[str, FinishReason] = {"stop": "stop", "length": "length"}  # as vLLM and OpenAI's servers say them
+
 
 class EngineError(LearnableError):
     """The engine failed. The groups that it has not yielded are missing, and sending them again may help."""

@@ -17,11 +17,11 @@ from typing import Any
 
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.policies import Policy, find_policy, read_adapter_config
-from learnable.data.records import FinishReason, Prompt, Sampling
+from learnable.data.records import Prompt, Sampling
 from learnable.rollouts.policy_tokens import encode_prompt, tell_thoughts_apart
-from learnable.rollouts.protocol import Answer, EngineError, GroupRequest, Refusal
+from learnable.rollouts.protocol import FINISH_REASONS, Answer, EngineError, GroupRequest, Refusal
 
-QUIET = {
+VLLM_ENVIRONMENT = {
     "PYTHONSAFEPATH": "1",  # its own processes import nothing of the folder that somebody works in
     # In this process the engine starts six times faster than in a process of its own.
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
@@ -36,14 +36,12 @@ QUIET = {
 }
 # A seeded request dies on CPU as soon as its prompt is prefilled in pieces ("CPU Generator does not use offset").
 CPU_OPTIONS: dict[str, object] = {"dtype": "float32", "enforce_eager": True, "enable_chunked_prefill": False}
-FINISH_REASONS: dict[str, FinishReason] = {"stop": "stop", "length": "length"}
 # vLLM's options that are set in another way here, or not at all.
 OPTIONS_ELSEWHERE = {
     "model": "name the policy with `policy`",
     "chat_template": "prompts are written with the template of the policy's own tokenizer: put it there",
 }
 LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # that vLLM's `max_lora_rank` may be
-MAX_REASON = 300  # letters of vLLM's own words
 
 
 class VLLMEngine:
@@ -56,7 +54,7 @@ class VLLMEngine:
 
     def __init__(self, policy: Policy | str | None = None, **options: Any) -> None:
         self.policy = policy if isinstance(policy, Policy) else find_policy(policy)
-        for name, value in QUIET.items():
+        for name, value in VLLM_ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         logging.getLogger("vllm").setLevel(os.environ["VLLM_LOGGING_LEVEL"])  # for what it logs while it is imported
         with warnings.catch_warnings():
@@ -282,7 +280,8 @@ def _find_faults(error: Exception) -> list[Mapping[str, Any]]:
 
 def _join_lines(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= MAX_REASON else f"{line[: MAX_REASON - 3]}..."
+    limit = 300  # letters of vLLM's own words
+    return line if len(line) <= limit else f"{line[: limit - 3]}..."
 
 
 def _has_gpu() -> bool:

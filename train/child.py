@@ -28,10 +28,7 @@ from learnable.rollouts.protocol import EngineError
 Event = JsonObject
 OnEvent = Callable[[Event], None]
 PARENT_FLAG = "LEARNABLE_CHILD"
-# Left by a launcher, a scheduler or an engine around us; they would make a fresh process believe it is part of that.
-FOREIGN_PREFIXES = ("ACCELERATE_", "PREFECT__", "TORCHELASTIC_", "OMPI_", "PMI_")
-FOREIGN_NAMES = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT"}
-QUIET = {
+CHILD_ENVIRONMENT = {
     "PYTHONSAFEPATH": "1",  # no module of the folder that somebody works in stands in for one of a library
     "DO_NOT_TRACK": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -41,7 +38,6 @@ QUIET = {
     "OMP_WAIT_POLICY": "passive",
     "GOMP_SPINCOUNT": "0",
 }
-MAX_LOG_LINES = 40
 
 
 def serve(main: Callable[[Path, OnEvent], None], arguments: Sequence[str]) -> int:
@@ -88,12 +84,11 @@ def run_stage(module: str, settings: Path, log: Path, on_event: OnEvent, *, proc
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return `environment` without what a launcher or scheduler left, and with quiet defaults."""
-    kept = {
-        name: value
-        for name, value in environment.items()
-        if not name.startswith(FOREIGN_PREFIXES) and name not in FOREIGN_NAMES
-    }
-    return QUIET | kept | {PARENT_FLAG: "1", "PYTHONUNBUFFERED": "1"}
+    # Left by a launcher, a scheduler or an engine around us: a fresh process would believe that it is part of one.
+    prefixes = ("ACCELERATE_", "PREFECT__", "TORCHELASTIC_", "OMPI_", "PMI_")
+    names = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT"}
+    kept = {name: value for name, value in environment.items() if not name.startswith(prefixes) and name not in names}
+    return CHILD_ENVIRONMENT | kept | {PARENT_FLAG: "1", "PYTHONUNBUFFERED": "1"}
 
 
 def _command(module: str, settings: Path, processes: int) -> list[str]:
@@ -179,5 +174,5 @@ def _read_last_line(failure: Event | None, log: Path) -> str:
     if failure:
         return str(failure["message"])
     with log.open(encoding="utf-8", errors="replace") as lines:
-        last = [line.strip() for line in deque(lines, MAX_LOG_LINES) if line.strip()]
+        last = [line.strip() for line in deque(lines, 40) if line.strip()]
     return last[-1][:300] if last else "it said nothing"

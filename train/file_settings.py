@@ -20,10 +20,8 @@ PLAIN_TEXTS = frozenset(
     logging_strategy save_strategy
     """.split()
 )
-PLAIN_TABLES = frozenset({"lr_scheduler_kwargs"})
 # Switches and numbers that let code of others run, or send something away.
 NOT_PLAIN = ("trust_remote_code", "push_to_hub", "hub_", "hf_token", "trackio_", "vllm_server_", "log_completions")
-LOCAL_TRACKERS = ("none", "trackio", "tensorboard")
 
 
 def read_settings(path: Path | str) -> TrainSettings:
@@ -67,7 +65,7 @@ def check_file_settings(values: JsonObject, where: str, typed: JsonObject | None
                     f"data: leave it out, and where you want it type it, as `{key}` {name}=..."
                 )
     tracker, place = values.get("report_to") or "none", str(values.get("curated") or "")
-    if tracker not in LOCAL_TRACKERS and (typed or {}).get("report_to") != tracker:
+    if tracker not in ("none", "trackio", "tensorboard") and (typed or {}).get("report_to") != tracker:
         raise LearnableError(
             f"{where}: report_to = {tracker!r} sends figures away: leave it out, and where you want it type it, as "
             f"`report_to` {tracker}"
@@ -85,7 +83,7 @@ def _is_plain(name: str, value: Any) -> bool:
     if name.startswith(NOT_PLAIN):
         return False
     if isinstance(value, Mapping):
-        return name in PLAIN_TABLES and all(_is_number(one) for one in value.values())
+        return name == "lr_scheduler_kwargs" and all(_is_number(one) for one in value.values())
     if isinstance(value, list | tuple):
         return all(_is_number(one) for one in value)
     return _is_number(value) or value is None or name in PLAIN_TEXTS

@@ -9,10 +9,7 @@ import numpy as np
 
 from learnable.data.records import Score
 
-REPEATED_N = 4  # of the n-grams that repeat within a completion: seq-rep-4 of Welleck et al., arXiv 1908.04319
-DISTINCT_N = 2  # of those that differ over a group: distinct-2 of Li et al., arXiv 1510.03055
 MASTERED_BY = 8  # completions at least: of four, a prompt of a pass rate of .8 passes all by chance
-FORGOTTEN_BELOW = 0.5
 LOST_BY = 0.1  # below what a certificate promises: no completion of a group gets near it
 
 
@@ -94,9 +91,9 @@ def measure_texts(keys: Sequence[str], texts: Sequence[Sequence[Hashable]]) -> I
     different: dict[str, set[tuple[Hashable, ...]]] = {}
     counts: Counter[str] = Counter()
     for key, text in zip(keys, texts, strict=True):
-        if grams := list_ngrams(text, REPEATED_N):
+        if grams := list_ngrams(text, 4):  # seq-rep-4 of Welleck et al., arXiv 1908.04319
             repeated.append(1 - len(set(grams)) / len(grams))
-        pairs = list_ngrams(text, DISTINCT_N)
+        pairs = list_ngrams(text, 2)  # distinct-2 of Li et al., arXiv 1510.03055
         different.setdefault(key, set()).update(pairs)
         counts[key] += len(pairs)
     if repeated:
@@ -126,7 +123,7 @@ def measure_memory(
     for key, verdict in zip(keys, passed, strict=True):
         groups.setdefault(key, []).extend([] if verdict is None else [verdict])
     now = {key for key, verdicts in groups.items() if len(verdicts) >= MASTERED_BY and all(verdicts)}
-    gone = [key for key in mastered & set(groups) if sum(groups[key]) < FORGOTTEN_BELOW * len(groups[key])]
+    gone = [key for key in mastered & set(groups) if sum(groups[key]) < 0.5 * len(groups[key])]
     mastered |= now
     yield "mastered_share", len(now) / len(groups)
     yield "forgotten_share", len(gone) / len(groups)

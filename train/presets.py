@@ -19,8 +19,6 @@ DRAWN_BECAUSE: Mapping[tuple[str, object], str] = {  # where no part was named (
     ("part", "pool"): "kept prompts alone let a policy forget what it had mastered",
     ("sampler", "live"): "groups that are alike by now are not paid for; what was mastered comes back",
 }
-# What belongs to one run and not to a recipe.
-NOT_IN_PRESETS = ("curated", "output", "policy", "verifiers", "part", "families", "resume", "seed", "report_to")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,9 @@ def _read(file: Traversable, where: str) -> TrainPreset:
     except ValueError as error:
         raise LearnableError(f"{where} is no TOML: {error}") from error
     settings = table.get("settings", {})
-    known = [field.name for field in fields(TrainSettings) if field.name not in NOT_IN_PRESETS]
+    # These belong to one run and not to a recipe.
+    of_run = ("curated", "output", "policy", "verifiers", "part", "families", "resume", "seed", "report_to")
+    known = [field.name for field in fields(TrainSettings) if field.name not in of_run]
     for name, choice in settings.items():
         if name not in known:
             raise UnknownNameError(f"setting of {where}", name, known)

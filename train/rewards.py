@@ -27,7 +27,6 @@ from learnable.verifiers.registry import check_trusted
 Turns = Sequence[JsonObject]
 RewardFunction = Callable[..., list[float | None]]
 LogMetric = Callable[[str, float], None]
-MAX_WORKERS = 8
 CERTIFIED_REWARD, CERTIFIED_PASS_RATE = "certified_reward", "certified_pass_rate"  # columns: what is promised
 # The column of rows that are looked at during training and are not trained on, and what it says of them: kept prompts
 # are held out, and mastered ones come up for review.
@@ -219,7 +218,7 @@ def _find_scores(
 @cache
 def open_scoring_pool() -> ScoringPool:
     """Return this process's pool, started at the first call and closed when Python ends."""
-    pool = ScoringPool(workers=max(1, min(MAX_WORKERS, (os.cpu_count() or 1) // 2)))
+    pool = ScoringPool(workers=max(1, min(8, (os.cpu_count() or 1) // 2)))
     pool.__enter__()
     atexit.register(pool.__exit__, None, None, None)
     return pool

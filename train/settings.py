@@ -28,7 +28,6 @@ LossType = Literal["grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", 
 PARTS: tuple[Part, ...] = get_args(Part)
 TRAINED_ON, MEASURED = "What is trained on what", "What is measured"  # headings of `--help`
 OF_SET = "the curated set's"
-STORED_PARTS = {"sft": "demonstrations", "dpo": "preferences"}  # what methods that generate nothing read of a set
 USUAL_BATCH = 128  # completions a step
 USUAL_BETA, DPO_BETA = 0.04, 0.1
 DPO_MARGIN = 0.2  # preset_files/dpo.toml has the reason
@@ -295,7 +294,7 @@ class TrainSettings:
     @property
     def rows_part(self) -> str:
         """The part of a curated set that is read: of `train`, SFT and DPO read completions."""
-        return STORED_PARTS.get(self.method, self.named_part)
+        return {"sft": "demonstrations", "dpo": "preferences"}.get(self.method, self.named_part)
 
     @property
     def named_part(self) -> Part:

@@ -14,7 +14,7 @@ from learnable.flows.looping.job_report import JobReport
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.train.monitor.records import read_metrics
 from learnable.train.settings import TrainSettings
-from learnable.train.trainers.trainer import CHECKPOINTS, POLICY, read_step
+from learnable.train.trainers.trainer import CHECKPOINTS, POLICY_FOLDER, read_step
 
 METRICS, REPORT = "metrics.jsonl", "report.json"
 
@@ -57,8 +57,8 @@ def lay_out(report: JobReport, folder: Path) -> None:
         whole = json.loads((part / REPORT).read_text(encoding="utf-8"))
         alarms += whole.get("alarms", [])
         steps += one.steps
-        shutil.rmtree(folder / POLICY, ignore_errors=True)
-        (part / POLICY).rename(folder / POLICY)
+        shutil.rmtree(folder / POLICY_FOLDER, ignore_errors=True)
+        (part / POLICY_FOLDER).rename(folder / POLICY_FOLDER)
     whole = {**whole, "alarms": alarms, "training": {**whole["training"], "steps": steps}}
     (folder / METRICS).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     (folder / REPORT).write_text(json.dumps(whole), encoding="utf-8")

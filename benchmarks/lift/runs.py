@@ -34,7 +34,7 @@ from learnable.train.monitor.records import StepRecord, read_metrics
 from learnable.train.results.comparison import list_measures
 from learnable.train.results.evaluation import EvaluationSettings, PromptResult, read_evaluation
 from learnable.train.settings import TrainSettings
-from learnable.train.trainers.trainer import CHECKPOINTS, POLICY, read_step
+from learnable.train.trainers.trainer import CHECKPOINTS, POLICY_FOLDER, read_step
 
 FIRST_STEPS = 20  # over which the forecast is held against what is measured
 GROUP_SIZE = 16  # of the evaluation
@@ -120,7 +120,7 @@ def perform(arm: Arm, plan: Plan, curated: CuratedSet, folder: Path, rate: float
                 with use_trainer(arm):
                     run_training(replace(settings, curated=str(told.path)), watcher)
     measure_held_out(settings, curated, folder, find_start(folder, seed))
-    shutil.rmtree(folder / POLICY, ignore_errors=True)
+    shutil.rmtree(folder / POLICY_FOLDER, ignore_errors=True)
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
 
 
@@ -209,7 +209,7 @@ def measure_held_out(settings: TrainSettings, curated: CuratedSet, folder: Path,
     policies = [(curated.manifest.policy.name, start)]
     policies += [(str(path), folder / HELD_OUT / f"{read_step(path)}.json") for path in found]
     if not found or read_step(found[-1]) < settings.steps:
-        policies.append((str(folder / POLICY), folder / HELD_OUT / f"{settings.steps}.json"))
+        policies.append((str(folder / POLICY_FOLDER), folder / HELD_OUT / f"{settings.steps}.json"))
     missing = [(policy, output) for policy, output in policies if not output.is_file()]
     if not missing:
         return

@@ -31,7 +31,7 @@ from learnable.rollouts.protocol import EngineError, GroupRequest, Refusal
 from learnable.rollouts.vllm_engine import VLLMEngine
 from learnable.train.monitor.records import StepRecord, read_metrics
 from learnable.train.settings import TrainSettings
-from learnable.train.trainers.trainer import POLICY
+from learnable.train.trainers.trainer import POLICY_FOLDER
 from learnable.verifiers.families.prompts import builtin_prompts
 from learnable.verifiers.registry import find_verifier
 
@@ -180,7 +180,7 @@ def run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         steps = f"{row['from']:.0f}-{row['to']:.0f}"
         print(f"{steps:>9} {row['reward']:7.3f} {row['pass_rate']:7.3f} {row['language']:8.3f}")
     found = {}
-    for title, policy in (("before", options.policy), ("after", str(folder / "run" / POLICY))):
+    for title, policy in (("before", options.policy), ("after", str(folder / "run" / POLICY_FOLDER))):
         samples = sample(policy, kept_aside, sampling, options.group_size, options.seed)
         show(title, samples)
         shown = [{"form": one.form, "completion": one.completion, "reward": one.score.reward} for one in samples]

@@ -17,7 +17,7 @@ from learnable.flows.settings import CurateSettings
 from learnable.rollouts.policy_tokens import read_tokenizer, render_prompt
 from learnable.rollouts.server.models import UNHASHED
 
-UNSEEN = "whether the server's model has a chat template cannot be seen from here"
+TEMPLATE_UNSEEN = "whether the server's model has a chat template cannot be seen from here"
 TOLD_BY_TEMPLATE = "the text prompts go to the policy as a user's turn, for it has a chat template"
 
 
@@ -48,7 +48,7 @@ def decide_chat(settings: CurateSettings) -> Chat:
         return Chat(True, chat.system_prompt)
     where = _find_tokenizer(settings)
     if where is None:
-        return Chat(False, chat.system_prompt, UNSEEN)
+        return Chat(False, chat.system_prompt, TEMPLATE_UNSEEN)
     if has_turns(read_chat_template(where)):
         return Chat(True, chat.system_prompt, TOLD_BY_TEMPLATE)
     return Chat(False, chat.system_prompt, f"policy {where!r} has no chat template that marks turns")
@@ -60,8 +60,8 @@ def check_chat(chat: Chat, prompts: Sequence[Prompt], sampling: Sampling) -> Non
     Raises `LearnableError` where something is said to a chat, and the prompts are none.
     """
     if any(isinstance(prompt.prompt, str) for prompt in prompts):
-        if chat.why == UNSEEN:
-            progress().note(f"{UNSEEN}: give `mode` on where it is an instruct model")
+        if chat.why == TEMPLATE_UNSEEN:
+            progress().note(f"{TEMPLATE_UNSEEN}: give `mode` on where it is an instruct model")
         for name, given in (("system_prompt", chat.system_prompt), ("template_args", sampling.template_args)):
             if given:
                 why = f", and {chat.why}" if chat.why else ""

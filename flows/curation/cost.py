@@ -19,9 +19,6 @@ from learnable.flows.run import locked_store, start_run
 from learnable.flows.sampling.sampler import open_sampling
 from learnable.flows.settings import CurateSettings
 
-DIGITS = {"seconds": 1, "cost": 2}  # all else is counted
-SURE = 0.95  # a chance that needs no mention
-
 
 @dataclass(frozen=True, slots=True)
 class CostReport:
@@ -67,13 +64,14 @@ def plan_curation(settings: CurateSettings, gpu_hour_price: float | None = None)
         speed = find_speed(store.root, run.policy.policy_id, settings.engine.name)
     per_second = speed.tokens_per_second if speed else None
     figures = _figures(plan, per_second, gpu_hour_price)
+    digits = {"seconds": 1, "cost": 2}  # all else is counted
     return CostReport(
         policy=run.policy.policy_id,
         engine=settings.engine.name,
         store=settings.store,
         want=plan.want,
         chance=plan.chance,
-        figures={name: figure and _rounded(figure, DIGITS.get(name, 0)) for name, figure in figures.items()},
+        figures={name: figure and _rounded(figure, digits.get(name, 0)) for name, figure in figures.items()},
         spent_rollouts=plan.spent_rollouts,
         tokens_per_second=per_second,
         remarks=tuple(_remarks(plan, pool, per_second)),
@@ -111,7 +109,7 @@ def _remarks(plan: SamplingPlan, pool: int, per_second: float | None) -> list[st
             "there may be no end to the search: so little was kept that the run may give up, as it does below "
             f"1 in {1 / MIN_YIELD:.0f}"
         )
-    elif plan.want is not None and plan.chance < SURE:
+    elif plan.want is not None and plan.chance < 0.95:  # a higher one needs no mention
         remarks.append(
             f"the source holds {pool:,} prompts: the chance that {plan.want:,} of them are kept is {plan.chance:.0%}"
         )

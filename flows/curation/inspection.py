@@ -19,7 +19,6 @@ from learnable.verifiers.protocol import Verifier, extract_answer, has_extractor
 from learnable.verifiers.registry import find_verifier
 
 FAMILIAR_PROMPTS = 512  # solved ones of each family whose answers are read too: they tell what is mere habit
-ANSWERS = {"prompt_id": pl.String, "rollout_id": pl.String, "answer": pl.String}
 REFERENCES = {"prompt_id": pl.String, "reference": pl.String}
 
 
@@ -109,7 +108,7 @@ def _read_answers(
         for texts in scan.read_texts(rollouts)
         for prompt_id, rollout_id, completion in texts.iter_rows()
     ]
-    return pl.DataFrame(rows, ANSWERS, orient="row")
+    return pl.DataFrame(rows, {"prompt_id": pl.String, "rollout_id": pl.String, "answer": pl.String}, orient="row")
 
 
 def _read(readers: Mapping[str, Verifier], prompt: Prompt, completion: str) -> str | None:

@@ -27,7 +27,7 @@ from learnable.flows.curation.chat import decide_chat
 from learnable.flows.curation.inspection import Inspection, with_unread
 from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected
-from learnable.flows.sampling.scan import TEXTS
+from learnable.flows.sampling.scan import TEXT_COLUMNS
 from learnable.flows.settings.importing import ImportedSettings
 from learnable.rollouts.registry import EngineSettings
 from learnable.verifiers.protocol import verifier_conditions
@@ -85,7 +85,7 @@ def read_completions(train: pl.DataFrame, collected: Collected) -> Completions:
     best, pairs = (rows.join(train, on="prompt_id", how="semi") for rows in (evidence.best, evidence.pairs))
     ends = [pairs.select("prompt_id", rollout_id=end) for end in ("chosen", "rejected")]
     wanted = pl.concat([best, *ends]).unique(maintain_order=True)
-    texts = pl.concat([pl.DataFrame(schema=TEXTS), *collected.scan.read_texts(wanted, whole=True)])
+    texts = pl.concat([pl.DataFrame(schema=TEXT_COLUMNS), *collected.scan.read_texts(wanted, whole=True)])
     for end in ("chosen", "rejected"):
         written = texts.rename({"rollout_id": end, "completion": f"{end}_text"})
         pairs = pairs.join(written, on=["prompt_id", end], maintain_order="left")

@@ -25,9 +25,6 @@ from learnable.train.results.report import TrainingReport
 MANY_TRUNCATED = 0.1  # a share of the completions
 MANY_UNREAD = 0.2  # likewise
 FORMS_NAMED = 5
-RARE = ("reasoning_tokens",)  # totals that are told where there are any
-FIGURES = ("expected_within_variance", "mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
-UNREAD = "extraction_failed_share"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +101,11 @@ class CurationReport:
             "triage": dict(self.triage),
             "forms": to_plain(self.forms),
             "families": to_plain(self.families),
-            "totals": {name: value for name, value in to_plain(self.totals).items() if value or name not in RARE},
+            "totals": {
+                name: value
+                for name, value in to_plain(self.totals).items()
+                if value or name != "reasoning_tokens"  # said where there are any
+            },
             "seconds": self.seconds,
             **({"rendered_prompt": self.rendered_prompt} if self.rendered_prompt else {}),
             **({"predictions": to_plain(self.predictions)} if self.predictions else {}),
@@ -276,7 +277,15 @@ def render_markdown(report: CurationReport) -> str:
         f"|{' --- |' * 10}",
     ]
     for row in report.forms:
-        figures = (getattr(row, name) for name in (*FIGURES, UNREAD))
+        figures = (
+            row.expected_within_variance,
+            row.mean,
+            row.within_std,
+            row.between_std,
+            row.zero_std_share,
+            row.pass_at_1,
+            row.extraction_failed_share,
+        )
         cells = ["-" if figure is None else f"{figure:.2f}" for figure in figures]
         lines.append(f"| {quote_markdown(row.form)} | {row.prompts} | {' | '.join(cells)} | {row.kept} |")
     if report.certified_precision is not None:

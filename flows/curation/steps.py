@@ -46,7 +46,6 @@ from learnable.verifiers.protocol import verifier_notice
 from learnable.verifiers.registry import find_verifier, trust_verifiers
 
 READ_AHEAD = 1_000_000  # rows of a data set on the hub that a limit draws from
-SCHEDULED = ("requested", "opening", "stopped", "threshold", "stratum", "rejected")
 DROPPED = ("prompt_id", "decision", "collides_with", "overlap")
 
 
@@ -250,7 +249,8 @@ def _choose(settings: CurateSettings, certified: pl.DataFrame) -> pl.LazyFrame:
     decided = decide(groups, settings.band) if budget.sampling == "fixed" else decide_certified(groups, settings.band)
     if budget.precision is not None:
         decided = trim_to_precision(decided, budget.precision)
-    return choose(decided, settings.preset).drop(SCHEDULED, strict=False)
+    scheduled = ("requested", "opening", "stopped", "threshold", "stratum", "rejected")
+    return choose(decided, settings.preset).drop(scheduled, strict=False)
 
 
 def _check_specs(prompts: Iterable[Prompt], bad_rows: BadRows) -> Iterator[Prompt]:

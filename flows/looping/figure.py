@@ -6,7 +6,7 @@ from pathlib import Path
 
 from learnable.data.storage.places import write_whole
 from learnable.flows.looping.report import LoopReport
-from learnable.train.results.curve import GREY, HELD_OUT, INK, STYLE
+from learnable.train.results.curve import GREY, HELD_OUT_COLOR, INK, STYLE
 
 
 def draw_rounds(loop: LoopReport, path: Path) -> None:
@@ -21,7 +21,7 @@ def draw_rounds(loop: LoopReport, path: Path) -> None:
         FigureCanvasAgg(figure)
         axes = figure.subplots()
         for measure, label, shift, inside in (
-            ("mean_reward", "mean reward", -0.03, HELD_OUT),
+            ("mean_reward", "mean reward", -0.03, HELD_OUT_COLOR),
             ("greedy_reward", "greedy reward", 0.03, "white"),
         ):
             ends = [getattr(found, measure) for _, _, found in loop.measured]
@@ -30,7 +30,7 @@ def draw_rounds(loop: LoopReport, path: Path) -> None:
                 [end.value for end in ends],
                 yerr=[[end.value - end.low for end in ends], [end.high - end.value for end in ends]],
                 fmt="o-",
-                color=HELD_OUT if shift < 0 else GREY,
+                color=HELD_OUT_COLOR if shift < 0 else GREY,
                 mfc=inside,
                 capsize=3,
                 lw=1.4,

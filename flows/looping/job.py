@@ -36,7 +36,6 @@ DEAR = 1.0  # of a run's completions; where finding takes more than that, it can
 PILOT, PILOT_ROLLOUTS = 128, 4  # prompts of all families, and of each: enough to foretell number tasks (RESULTS)
 LISTED, FEWEST_LISTED = 10, 10_000  # prompts that a run may draw from, for each of its groups, and in all
 MIN_GAIN = 1.2  # groups with spread, times those of the pool, that drawing by the pilot is to bring: not tuned
-HELD_OUT = 256  # prompts that are measured, of the pool's, where nobody says
 
 
 def plan_job(curate: CurateSettings, train: TrainSettings) -> JobPlan:
@@ -171,8 +170,8 @@ def _find(
         f"drawing by a pilot is expected to bring {gain:.2f} times the groups with spread that the pool has"
         + ("" if gain >= MIN_GAIN else ", and looking for prompts cannot pay: as plain GRPO")
     )
-    whole = replace(train, held_out="pool", eval_limit=train.eval_limit or HELD_OUT, part="pool", sampler="live")
-    return found, gain, whole
+    limit = train.eval_limit or 256  # of the pool's prompts, which are many more
+    return found, gain, replace(train, held_out="pool", eval_limit=limit, part="pool", sampler="live")
 
 
 def measure_gain(curated: str, group_size: int) -> float:

@@ -21,7 +21,6 @@ from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSett
 from learnable.verifiers.registry import check_trusted, trust_verifiers
 
 NEVER_SAMPLED = ("duplicate", "contaminated")
-NEEDED_KEYS = ("policy", "sampling", "group_size", "effort", "beliefs", "band", "truncated", "seed")
 
 T = TypeVar("T", SamplingBudget, Preset)
 
@@ -59,7 +58,8 @@ def open_pool(settings: RefreshSettings) -> CuratedPool:
     """
     trust_verifiers(settings.verifiers)
     curated = open_curated(settings.curated)
-    missing = curated.manifest.find_absent(NEEDED_KEYS)
+    needed = ("policy", "sampling", "group_size", "effort", "beliefs", "band", "truncated", "seed")
+    missing = curated.manifest.find_absent(needed)
     tables = [pl.DataFrame(curated.read(part)) for part in POOL_PARTS if curated.shards(part)]
     rows = pl.concat(tables, how="diagonal_relaxed")
     missing += [name for name in (*CERTIFICATE_COLUMNS, "decision", "triage", "problem_id") if name not in rows.columns]

@@ -13,8 +13,6 @@ from learnable.filters.decisions.findings import ENOUGH_PROMPTS, ENOUGH_ROLLOUTS
 from learnable.flows.sampling.scan import SCORED
 from learnable.verifiers.reward_parts import find_parts, is_only_format, say_wish
 
-SHOWN = 60  # characters of a completion
-READABLE = "format"  # of scores without a shape: whether an answer was there, which is no part of the reward
 REFUSED = "the reward looks at the form of a completion in no other way, so training needs `allow_silent_reward`"
 ReadText = Callable[[Prompt, str], str]  # of a prompt's stored rollout, by its id
 
@@ -102,7 +100,7 @@ class ComponentWatch:
                     f"more is paid{refused}",
                     True,
                 )
-            elif name != READABLE or part:
+            elif name != "format" or part:  # without a shape it says that an answer was there: no part of the reward
                 yield (
                     f"{family}: {name} is 1 in {where}: it always fires, so GRPO can learn nothing from it{refused}",
                     False,
@@ -152,4 +150,5 @@ def count_components(scores: pl.DataFrame, families: Mapping[str, str]) -> pl.Da
 
 def shorten_example(completion: str) -> str:
     """Return the beginning of a completion, for a sentence."""
-    return completion[:SHOWN] + ("..." if len(completion) > SHOWN else "")
+    limit = 60  # characters of a completion
+    return completion[:limit] + ("..." if len(completion) > limit else "")

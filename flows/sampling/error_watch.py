@@ -23,7 +23,6 @@ FIRST_TIME_OUTS = 3  # likewise: each takes the verifier's whole time limit
 TIME_OUTS_IN_A_ROW = 5  # without a score in between
 CHUNK_SCORES = 200
 MAX_ERRORS = 0.02
-REASONS_SHOWN = 3
 GO_ON = "what was drawn is in the store and is not drawn again: the same command goes on from there"
 
 
@@ -131,4 +130,4 @@ class _Trial:
 
 
 def _most_common(reasons: Counter[str]) -> str:
-    return "; ".join(f"{count} x {reason}" for reason, count in reasons.most_common(REASONS_SHOWN))
+    return "; ".join(f"{count} x {reason}" for reason, count in reasons.most_common(3))

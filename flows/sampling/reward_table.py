@@ -17,8 +17,6 @@ from learnable.flows.settings import CurateSettings
 Answered = tuple[Prompt, Rollout]  # what a verifier judges: a completion, as an answer to this prompt
 Refused = tuple[range, str]  # the indices of rollouts that the engine refused, and why
 
-REASONS_SHOWN = 3
-
 
 class RewardTable:
     """A cell for each prompt of a pool and each rollout that it may get. Texts, scores and reasons are in the ledger.
@@ -84,7 +82,7 @@ class RewardTable:
         """Raise `NothingAnsweredError` where there is no rollout at all, and none of those requested will come."""
         if not self._silence or self.have.any():
             return
-        reasons = "; ".join(f"{count:,} x {reason}" for reason, count in self._silence.most_common(REASONS_SHOWN))
+        reasons = "; ".join(f"{count:,} x {reason}" for reason, count in self._silence.most_common(3))
         raise NothingAnsweredError(
             f"none of {self._silence.total():,} rollouts was answered ({reasons}), so nothing is decided and no set is "
             "published: mend that, then give the same command again"

@@ -37,7 +37,6 @@ from learnable.flows.settings import CurateSettings
 from learnable.verifiers.pool.scoring import ScoringPool
 
 PROMPTS_AT_ONCE = 8192  # looked up in the ledger
-SHOWN = 60  # characters of a prompt that is found
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +176,7 @@ class AdaptiveSampling:
             return
         self._found += len(kept)
         counted, means, _ = self.schedule.measure(kept[:1])
-        text = shorten_reason(" ".join(self.prompts[kept[0]].text.split()), SHOWN)
+        text = shorten_reason(" ".join(self.prompts[kept[0]].text.split()), 60)
         reward = f"mean reward {means[0]:.2f} of {counted[0]:.0f} completions"
         progress().note(f"{self._found:,} found so far, such as {text!r}: {reward}")
 

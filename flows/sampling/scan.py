@@ -15,7 +15,6 @@ from learnable.filters.arrays import Indices
 from learnable.flows.sampling.reward_table import Refused
 
 ROLLOUTS_AT_ONCE = 1 << 14  # in memory while a part is read: some 3 KB each
-ORDER = ("prompt_id", "rollout_index", "rollout_id")
 
 # Components as Arrow's maps become in polars.
 SCORED: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -29,7 +28,7 @@ SCORED: dict[str, pl.DataType | type[pl.DataType]] = {
     "reason": pl.String,
     "components": pl.List(pl.Struct({"key": pl.String, "value": pl.Float64})),
 }
-TEXTS = {"prompt_id": pl.String, "rollout_id": pl.String, "completion": pl.String}
+TEXT_COLUMNS = {"prompt_id": pl.String, "rollout_id": pl.String, "completion": pl.String}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +65,9 @@ class RolloutScan:
                     f"{lost:,} rollouts of this run cannot be read back from {str(self.ledger.root)!r}, where they "
                     "were a moment ago: the same command makes them again"
                 )
-            whole = pl.concat([scored, self._read_refused(rows)]).sort(ORDER)
-            joined = whole.join(self._describe(rows), on="prompt_id", how="left", maintain_order="left")
+            order = ("prompt_id", "rollout_index", "rollout_id")
+            every = pl.concat([scored, self._read_refused(rows)]).sort(order)
+            joined = every.join(self._describe(rows), on="prompt_id", how="left", maintain_order="left")
             yield joined.with_columns(opening=pl.col("rollout_index") < pl.col("_opening")).drop("_opening")
 
     def read_texts(self, chosen: pl.DataFrame, *, whole: bool = False) -> Iterator[pl.DataFrame]:

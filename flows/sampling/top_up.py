@@ -12,7 +12,6 @@ from learnable.filters.arrays import Indices
 from learnable.flows.sampling.sampler import AdaptiveSampling
 from learnable.flows.settings import CurateSettings
 
-DECIDED = ("train", "test", *UNKEPT_PARTS)  # the parts of a set that have every prompt once
 CLEAR = ("too_easy", "too_hard", "low_std", "zero_std")  # decisions that a retest may overturn
 
 
@@ -71,7 +70,7 @@ def _last_version(settings: CurateSettings, store: Store, policy_id: str) -> Cur
 def _looks_further(sampling: AdaptiveSampling, last: CuratedSet) -> bool:
     """Whether any prompt was given more rollouts than the version says."""
     drawn: dict[str, int] = {}
-    for part in DECIDED:
+    for part in ("train", "test", *UNKEPT_PARTS):  # these have every prompt once
         if last.shards(part):
             rows = last.read(part, columns=["prompt_id", "rollouts"]).to_pydict()
             drawn.update(zip(rows["prompt_id"], rows["rollouts"], strict=True))

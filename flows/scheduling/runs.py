@@ -25,7 +25,6 @@ from prefect.logging import get_run_logger
 from prefect.states import Cancelled
 
 SERVED = "LEARNABLE_SERVED"  # in the environment of runs whose serving process hands Ctrl-C on
-GRACE_SECONDS = 20.0
 
 
 @contextmanager
@@ -76,5 +75,5 @@ def _end_with_server() -> None:
 def _interrupt_after(parent: multiprocessing.process.BaseProcess) -> None:
     parent.join()
     os.kill(os.getpid(), signal.SIGINT)
-    time.sleep(GRACE_SECONDS)
+    time.sleep(20.0)  # to end by itself
     os._exit(1)  # it cannot report to a server that is gone, and tries for long

@@ -23,8 +23,7 @@ from typing import IO
 
 from learnable.data.errors import LearnableError
 
-POLL_SECONDS = 0.1
-START_SECONDS = 180.0  # it shares two cores with an engine's start
+SERVER_START_SECONDS = 180.0  # it shares two cores with an engine's start
 STOP_SECONDS = 5.0
 PREFECT_DEFAULTS = {
     "DO_NOT_TRACK": "1",
@@ -50,15 +49,17 @@ class OwnServer:
 
         Raises `LearnableError` with its last words when it ends, or does not answer in time.
         """
-        end = time.monotonic() + START_SECONDS
+        end = time.monotonic() + SERVER_START_SECONDS
         while not self._answers():
             status = self.process.poll()
             if status is not None or time.monotonic() > end:
-                why = f"did not answer in {START_SECONDS:g} s" if status is None else f"ended with status {status}"
+                why = (
+                    f"did not answer in {SERVER_START_SECONDS:g} s" if status is None else f"ended with status {status}"
+                )
                 raise LearnableError(
                     f"the Prefect server {why}: {self._last_words()}; run without it with `use_prefect=False`"
                 )
-            time.sleep(POLL_SECONDS)
+            time.sleep(0.1)
 
     def stop(self) -> None:
         """End it, if it has not ended."""

@@ -30,7 +30,7 @@ from learnable.train.results.evaluation import (
 )
 from learnable.train.results.report import TrainingReport, TrainingSummary
 from learnable.train.settings import TrainSettings
-from learnable.train.trainers.trainer import POLICY, SUMMARY, find_last_checkpoint, read_step
+from learnable.train.trainers.trainer import POLICY_FOLDER, SUMMARY, find_last_checkpoint, read_step
 
 Result = TypeVar("Result")
 
@@ -69,7 +69,7 @@ class _Stage:
             self._time("train", self._train)
             self._compare_forecast()
             write_table(read_metrics(self.folder / "metrics.jsonl"), self.folder / "metrics.parquet")
-            after = self._time("evaluate_after", lambda: self._evaluate("after", str(self.folder / POLICY)))
+            after = self._time("evaluate_after", lambda: self._evaluate("after", str(self.folder / POLICY_FOLDER)))
         except (InterruptedRunError, KeyboardInterrupt) as stop:
             raise InterruptedRunError(self._explain_resume()) from stop
         report = self._make_report(before, after)
@@ -167,7 +167,7 @@ class _Stage:
             curated=str(self.run.curated.path),
             policy=self.run.policy.name,
             policy_id=self.run.policy.policy_id,
-            trained_policy=str(self.folder / POLICY),
+            trained_policy=str(self.folder / POLICY_FOLDER),
             settings=settings,
             training=TrainingSummary.read(self.folder / SUMMARY),
             held_out=held_out,

@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 
 from learnable.data.errors import LearnableError
 
-QUIET = {
+RAY_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_AUTO_CONNECT": "0",  # or Ray Data, when it looks back after `close`, starts a Ray of its own
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # Ray's future default; until then it warns
@@ -21,9 +21,6 @@ QUIET = {
     "RAY_BACKEND_LOG_LEVEL": "fatal",  # an actor with constructor arguments is an "error" there
     "RAY_DEDUP_LOGS_SKIP_REGEX": "^",  # Ray prints what its nodes report to the driver's stdout
 }
-# Ray tries an address where nobody answers for a quarter of an hour. One attempt, of about 20 s:
-CONNECT_LIMITS = {"RAY_gcs_server_port_wait_time_s": "1", "RAY_py_gcs_connect_timeout_s": "10"}
-PROBE_SECONDS = 5.0
 LOCAL = "local"  # Ray's word for a Ray of our own
 
 
@@ -63,7 +60,11 @@ class Cluster:
     def __init__(self, address: str | None = None) -> None:
         if address in (None, "auto"):
             address = os.environ.get("RAY_ADDRESS") or address or LOCAL
-        for name, value in (QUIET if address == LOCAL else QUIET | CONNECT_LIMITS).items():  # before Ray is imported
+        settings = dict(RAY_ENVIRONMENT)
+        if address != LOCAL:
+            # Ray tries an address where nobody answers for a quarter of an hour. One attempt, of about 20 s:
+            settings |= {"RAY_gcs_server_port_wait_time_s": "1", "RAY_py_gcs_connect_timeout_s": "10"}
+        for name, value in settings.items():  # before Ray is imported
             os.environ.setdefault(name, value)
         self._ray = _import_ray()
         self._is_ours = not self._ray.is_initialized()
@@ -138,7 +139,7 @@ def _check_address(address: str) -> None:
     if not host or not port.isdigit():
         raise LearnableError(f"Ray address {address!r} is not one: give `ray_address` as auto or HOST:PORT")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=PROBE_SECONDS).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=5.0).close()
     except (OSError, OverflowError) as error:
         raise LearnableError(_explain(address, error)) from error
 

@@ -18,8 +18,6 @@ from learnable.rollouts.vllm_engine import name_for_vllm
 SLOTS = 8192  # a million rollouts between two loads of the policy
 SLOT_ROWS = 128
 BATCH_ROWS = 8  # a call of vLLM's stage: Ray Data holds back what is smaller
-BATCHES_AT_ONCE = SLOT_ROWS // BATCH_ROWS  # calls at once in a block, and blocks at once in a replica
-READERS = 2
 FAILED = "__inference_error__"  # Ray's column: vLLM skips a row that comes with a reason
 PADDING = "padding"  # the reason of a row that only fills a block
 
@@ -107,7 +105,7 @@ def open_blocks(replicas: Replicas, inbox: Any) -> Iterator[pa.Table]:
     DataContext.get_current().enable_progress_bars = False
     # The replicas may take every CPU, so no other step requests one. Steps with the same readers become one.
     free: dict[str, Any] = {"num_cpus": 0}
-    reading = {**free, "compute": TaskPoolStrategy(READERS)}
+    reading = {**free, "compute": TaskPoolStrategy(2)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # vLLM's and Ray's own, while they are imported
         from ray.data.llm import build_processor
@@ -130,7 +128,7 @@ def _configure(replicas: Replicas) -> Any:
         # A lone number would let Ray Data start with one replica and add others when it likes.
         concurrency=(replicas.count, replicas.count),
         batch_size=BATCH_ROWS,
-        max_concurrent_batches=BATCHES_AT_ONCE,
+        max_concurrent_batches=SLOT_ROWS // BATCH_ROWS,  # calls at once in a block, and blocks at once in a replica
         should_continue_on_error=True,
         placement_group_config=None if replicas.has_gpu else {"bundle_per_worker": dict(replicas.footprint.bundle)},
         log_engine_metrics=False,

@@ -18,10 +18,9 @@ from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
 from learnable.rollouts.ray.cluster import Cluster, Footprint
 from learnable.rollouts.ray.dataset import BATCH_ROWS, SLOT_ROWS, AnswerRow, Replicas, RequestRow
 from learnable.rollouts.ray.stream import Stream
-from learnable.rollouts.vllm_engine import CPU_OPTIONS, QUIET
+from learnable.rollouts.vllm_engine import CPU_OPTIONS, VLLM_ENVIRONMENT
 
 ROWS_A_REPLICA = 2048  # in flight: twice what vLLM batches on the largest GPUs, so that it never waits for us
-MAX_GROUP_SIZE = 2**16  # seeds have no room for more
 
 
 @dataclass(slots=True)
@@ -57,7 +56,7 @@ class RayEngine:
                 f"policy {self.policy.name!r} is a LoRA adapter: `engine` ray loads whole models; use `engine` vllm or "
                 "server, or merge it into its base"
             )
-        for name, value in QUIET.items():
+        for name, value in VLLM_ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         logging.getLogger("vllm").setLevel(os.environ["VLLM_LOGGING_LEVEL"])  # for what it logs while it is imported
         self._tokens = PolicyTokens(self.policy, options)
@@ -118,7 +117,7 @@ class RayEngine:
             count=replicas,
             model=self.policy.path,
             options={**({} if has_gpu else CPU_OPTIONS), **options, "max_model_len": self.max_context},
-            environment={name: os.environ[name] for name in QUIET},
+            environment={name: os.environ[name] for name in VLLM_ENVIRONMENT},
             footprint=Footprint(bundle, ranks),
             has_gpu=has_gpu,
         )
@@ -155,7 +154,7 @@ class RayEngine:
             self._stream.send(rows[start : start + size])
 
     def _is_spent(self) -> bool:
-        max_rows = ROWS_A_REPLICA * self._replicas.count + MAX_GROUP_SIZE
+        max_rows = ROWS_A_REPLICA * self._replicas.count + 2**16  # and a group: seeds have no room for a larger one
         return self._stream is not None and self._stream.free_slots < max_rows // SLOT_ROWS + self._replicas.count
 
     def _stop(self) -> None:

@@ -9,12 +9,11 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from learnable.data.dialogue.thinking import NONE, USUAL_TAGS, ThinkTags, find_tags
-from learnable.data.records import FinishReason, JsonObject, Rollout, Sampling, message_list
-from learnable.rollouts.protocol import Answer, GroupRequest, Refusal, with_thought
+from learnable.data.records import JsonObject, Rollout, Sampling, message_list
+from learnable.rollouts.protocol import FINISH_REASONS, Answer, GroupRequest, Refusal, with_thought
 from learnable.rollouts.server.failures import ServerFailedError, read_words, shorten
 from learnable.rollouts.server.models import Served
 
-FINISH_REASONS: dict[str, FinishReason] = {"stop": "stop", "length": "length"}
 # vLLM takes what is not given from the model's generation_config.json, and would sample otherwise than we record.
 VLLM_FIELDS: dict[str, object] = {
     "return_token_ids": True,
@@ -23,8 +22,6 @@ VLLM_FIELDS: dict[str, object] = {
     "presence_penalty": 0.0,
     "frequency_penalty": 0.0,
 }
-MAX_TOKEN_ID = 1 << 31  # what a column of 32 bits holds
-CHARACTERS_PER_TOKEN = 4  # roughly; for servers that count nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +150,7 @@ def share_tokens(texts: Sequence[str], are_cut: Sequence[bool], total: int | Non
     """
     if total is None:
         pairs = zip(texts, are_cut, strict=True)
-        return [max_tokens if cut else min(max_tokens, len(text) // CHARACTERS_PER_TOKEN + 1) for text, cut in pairs]
+        return [max_tokens if cut else min(max_tokens, len(text) // 4 + 1) for text, cut in pairs]  # roughly
     if len(texts) == 1:
         return [total]
     rest = max(0, total - max_tokens * sum(are_cut))
@@ -185,7 +182,8 @@ def _token_ids(choice: Mapping[str, Any], count: int) -> list[int] | None:
     ids = choice.get("token_ids")
     if not isinstance(ids, list) or len(ids) != count:
         return None
-    return ids if all(type(token) is int and 0 <= token < MAX_TOKEN_ID for token in ids) else None
+    fits = all(type(token) is int and 0 <= token < 1 << 31 for token in ids)  # a column of 32 bits
+    return ids if fits else None
 
 
 def _total(answer: Mapping[str, Any]) -> int | None:

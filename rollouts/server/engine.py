@@ -27,8 +27,6 @@ from learnable.rollouts.server.models import (
 
 __all__ = ["ServerEngine", "find_served_policy"]
 
-UNKNOWN_CONTEXT = 1 << 30  # tokens
-
 
 class ServerEngine:
     """An `Engine` over any endpoints with the OpenAI interface that serve one model.
@@ -55,7 +53,7 @@ class ServerEngine:
         self.policy = identify(self._served, policy)
         known = Path(self.policy.path).is_dir() or not weights_id(self.policy.policy_id).startswith(f"{UNHASHED}-")
         self.template = read_chat_template(self.policy.path, download=False) if known else None
-        self.max_context = min(each.context or UNKNOWN_CONTEXT for each in self._served)
+        self.max_context = min(each.context or 1 << 30 for each in self._served)  # without a limit where none is known
 
     @property
     def policy_id(self) -> str:

@@ -13,13 +13,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.records import whole_characters
 from learnable.rollouts.protocol import EngineError
 
-FIRST_DELAY = 0.5  # seconds; it doubles with every failure
 MAX_DELAY = 10.0
-REPORTED_FAILURES = 2  # in a row: a single one is not reported
-MAX_SHOWN = 300  # characters of a server's own words
-RETRIED_STATUSES = {408, 409, 425, 429}  # and every 5xx
-REFUSED_STATUSES = {400, 413, 422}
-GATEWAY_STATUSES = {502, 503, 504}  # the server behind the gateway is down: no request is to blame
 
 
 class RequestRefusedError(LearnableError):
@@ -71,7 +65,7 @@ class ServerHealth:
 
     def is_worth_reporting(self, failure: ServerFailedError) -> bool:
         """Whether `failure` should be told; true once, until the server has answered again."""
-        return not self.is_reported and (failure.is_grave or self._failures >= REPORTED_FAILURES)
+        return not self.is_reported and (failure.is_grave or self._failures >= 2)  # in a row: one alone is not reported
 
     def succeed(self) -> None:
         """Take note of an answer. A pause that the server named goes on."""
@@ -102,7 +96,7 @@ class ServerHealth:
 
 def find_pause(failures: int) -> float:
     """Return the pause in seconds after so many failures in a row; a random quarter keeps clients apart."""
-    return float(min(MAX_DELAY, FIRST_DELAY * 2 ** min(failures - 1, 10)) * random.uniform(0.75, 1))
+    return float(min(MAX_DELAY, 0.5 * 2 ** min(failures - 1, 10)) * random.uniform(0.75, 1))
 
 
 def read_failure(error: Exception, key: str | None) -> Exception:
@@ -153,7 +147,8 @@ def shorten(text: object, key: str | None) -> str:
     """Return `text` on one line, shortened, and without the key."""
     plain = " ".join(whole_characters(str(text)).split())
     plain = plain.replace(key, "[key]") if key else plain
-    return plain if len(plain) <= MAX_SHOWN else f"{plain[: MAX_SHOWN - 1]}…"
+    limit = 300  # characters of a server's own words
+    return plain if len(plain) <= limit else f"{plain[: limit - 1]}…"
 
 
 def read_retry_after(headers: Mapping[str, str], now: float) -> float | None:
@@ -176,11 +171,12 @@ def read_retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 def _read_status(error: Any, key: str | None) -> Exception:
     status, message = error.status_code, read_message(error, key)
-    if status in REFUSED_STATUSES:
+    if status in {400, 413, 422}:
         return RequestRefusedError(message)
-    if status in RETRIED_STATUSES or status >= 500:
+    if status in {408, 409, 425, 429} or status >= 500:
         retry_after = read_retry_after(error.response.headers, time.time())
-        return ServerFailedError(message, retry_after, blames_request=status >= 500 and status not in GATEWAY_STATUSES)
+        is_gateway = status in {502, 503, 504}  # the server behind it is down: no request is to blame
+        return ServerFailedError(message, retry_after, blames_request=status >= 500 and not is_gateway)
     if redirect := explain_redirect(error, key):
         return LearnableError(f"server {error.request.url} {redirect}")
     return EngineError(f"the server {error.request.url} will not be used: {message}")

@@ -22,10 +22,7 @@ from learnable.rollouts.server.failures import explain_redirect, read_message, s
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-CONNECT_TIMEOUT = 10.0  # seconds
 HEALTH_TIMEOUT = 10.0  # seconds: a model list needs no generation
-NO_KEY = "EMPTY"  # the usual word for servers without keys; the openai package insists on one
-MAX_NAMED = 8
 SNAPSHOT = re.compile(r"-20\d\d-?[01]\d-?[0-3]\d")  # what hosted models' names end in when they are answered by date
 UNHASHED = "served"  # with a hash of the name, in place of one of the weights
 
@@ -162,9 +159,10 @@ def open_client(url: str, key: str | None, timeout: float) -> AsyncOpenAI:
     """
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Timeout
 
-    limits = Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout))
+    limits = Timeout(timeout, connect=min(10.0, timeout))
     http = DefaultAsyncHttpxClient(follow_redirects=False, timeout=limits)  # or a key goes wherever a server says
-    return AsyncOpenAI(base_url=url, api_key=key or NO_KEY, timeout=limits, max_retries=0, http_client=http)
+    key = key or "EMPTY"  # the usual word for servers without keys; the openai package insists on one
+    return AsyncOpenAI(base_url=url, api_key=key, timeout=limits, max_retries=0, http_client=http)
 
 
 async def _ask_models(url: str, key: str | None, timeout: float) -> Any:
@@ -222,8 +220,9 @@ def _choose_model(
     for name in wanted:
         if name in by_name:
             return _read_card(url, by_name[name], cards)
-    names = ", ".join(repr(name) for name in list(by_name)[:MAX_NAMED]) or "no model"
-    more = f" and {len(by_name) - MAX_NAMED} more" if len(by_name) > MAX_NAMED else ""
+    named = 8  # models, and no more
+    names = ", ".join(repr(name) for name in list(by_name)[:named]) or "no model"
+    more = f" and {len(by_name) - named} more" if len(by_name) > named else ""
     fix = f"not {model!r}: correct `served_model`" if model is not None else "choose one with `served_model`"
     raise LearnableError(f"server {url} serves {shorten(names, key)}{more}: {fix}")
 

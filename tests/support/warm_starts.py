@@ -35,7 +35,7 @@ from tempfile import TemporaryFile
 from types import ModuleType
 from typing import IO, Any, NoReturn
 
-from learnable.rollouts.vllm_engine import QUIET
+from learnable.rollouts.vllm_engine import VLLM_ENVIRONMENT
 from tests.support.warm_prefect import DATABASE, is_with_prefect, start_anew
 from tests.support.warm_twins import MESSAGE_BYTES, place_files, set_twin_aside
 
@@ -303,7 +303,7 @@ class Forks:
 
 def import_ahead(modules: Sequence[str]) -> None:
     """Import what commands import, under the settings that they import it with."""
-    os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
+    os.environ.update({name: value for name, value in VLLM_ENVIRONMENT.items() if name not in os.environ})
     logging.getLogger("vllm").setLevel("ERROR")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -24,9 +24,6 @@ MAKES: Mapping[str, object] = {"form": str, "band": list[float], "preset": str, 
 FORM = "{form}"  # what the form that a file is about stands for in its texts
 CHOSEN_HERE = {"output": "`output` names one folder for all runs", "seed": "give seeds = [0, 1, 2] above [base]"}
 CHOSEN_HERE |= {"resume": "the same command goes on by itself", "verifiers": "name code yourself, with `verifier`"}
-MEASURED = ("evaluate", "held_out", "eval_group_size", "eval_k", "eval_limit")  # alike in all runs
-LISTS = ("families", "stop", "reward_range", "reach")  # of settings
-ONLY = "base"  # the name of a variant where a file has no other
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +159,7 @@ def _list_variants(table: Mapping[str, Any], base: Mapping[str, Any], where: str
             full = ", ".join(filter(None, (name, *(f"{key}={write_value(value)}" for key, value in point.items()))))
             if not full and len(table.get("run", [])) > 1:
                 raise LearnableError(f'{where}: a [[run]] has no name: add name = "..."')
-            variant = _make_variant(full or ONLY, base, {**own, **point}, made_by, table.get("at_step"), where)
+            variant = _make_variant(full or "base", base, {**own, **point}, made_by, table.get("at_step"), where)
             yield replace(variant, make=make)
 
 
@@ -206,7 +203,7 @@ def _make_variant(
         merged["steps"] = at_step
     if isinstance(own.get("curated"), str) and "/" not in own["curated"]:
         merged["curated"] = _name_sibling(str(base["curated"]), own["curated"])
-    for key in LISTS:
+    for key in ("families", "stop", "reward_range", "reach"):
         if not isinstance(merged.get(key, []), list):
             raise LearnableError(f"{where}: {key} = {merged[key]!r} is no list: give {key} = [{merged[key]!r}]")
     settings = make_settings({"output": "", **merged}, where)
@@ -249,7 +246,7 @@ def _check_measures(variants: Sequence[Variant], where: str) -> None:
     """Raise `LearnableError` unless all variants are measured, and alike."""
     first = variants[0].settings
     for variant in variants:
-        for name in MEASURED:
+        for name in ("evaluate", "held_out", "eval_group_size", "eval_k", "eval_limit"):
             if getattr(variant.settings, name) != getattr(first, name):
                 raise LearnableError(
                     f"{where}: run {variant.name!r} has {name} = {getattr(variant.settings, name)}, and "

@@ -18,9 +18,6 @@ from learnable.train.results.evaluation import read_held_out
 from learnable.train.settings import TrainSettings
 
 State = Literal["new", "started", "finished"]
-# What may be given otherwise when an ablation goes on: it changes no result.
-MAY_CHANGE = {"output", "resume", "steps", "save_steps", "report_to", "engine_options", "allow_silent_reward"}
-MAY_CHANGE |= {"num_processes", "micro_batch_size"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +138,10 @@ def find_state(settings: TrainSettings) -> State:
         return "new"
     saved = read_settings(file)
     then, now = saved.as_json(), settings.as_json()
-    for name in sorted({*then, *now} - MAY_CHANGE):
+    # What may be given otherwise when an ablation goes on: it changes no result.
+    may_change = {"output", "resume", "steps", "save_steps", "report_to", "engine_options", "allow_silent_reward"}
+    may_change |= {"num_processes", "micro_batch_size"}
+    for name in sorted({*then, *now} - may_change):
         if then.get(name) != now.get(name):
             raise LearnableError(
                 f"run {str(settings.folder)!r} was started with {name} = {then.get(name)}, and now it is "

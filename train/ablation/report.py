@@ -16,7 +16,7 @@ from learnable.train.ablation.results import VariantFigures, collect_run, summar
 from learnable.train.results.report import without_nan
 from learnable.train.results.statistics import CONFIDENCE, Interval
 
-JSON_FILE, TABLE_FILE, FIGURE_FILE = "ablation.json", "ablation.md", "ablation.png"
+TABLE_FILE, FIGURE_FILE = "ablation.md", "ablation.png"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class AblationReport:
 
     def write(self, folder: Path) -> None:
         """Write `ablation.json` and `ablation.md`, each whole or not at all."""
-        _write_text(folder / JSON_FILE, json.dumps(self.to_json(), indent=2) + "\n")
+        _write_text(folder / "ablation.json", json.dumps(self.to_json(), indent=2) + "\n")
         _write_text(folder / TABLE_FILE, self.to_markdown())
 
 

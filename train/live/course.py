@@ -21,7 +21,6 @@ from learnable.verifiers.families.curriculum import Curriculum
 
 WINDOW = 24  # groups of a stage by which its pass rate is judged: good to .1
 EARLIER = 0.2  # of the places, at most, go to prompts of the stages before: lest they are forgotten
-RAREST = 0.05  # no group counts for more than as many as one that is taken so rarely
 
 
 @dataclass
@@ -75,7 +74,8 @@ class Course:
         """Take in the passes and failures of a batch's prompts, and go up or down a stage where that is due."""
         for prompt, (passes, failures) in sorted(groups.items()):
             if self.stage_of[prompt] == self.stage and passes + failures:
-                weight = 1 / max(RAREST, float(chances[prompt]))
+                # no group counts for more than as many as one that is taken so rarely
+                weight = 1 / max(0.05, float(chances[prompt]))
                 self.window.append((passes / (passes + failures), weight))
         self.window = self.window[-WINDOW:]
         success = self.success

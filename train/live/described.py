@@ -17,8 +17,6 @@ from learnable.data.schemas import OUR_COLUMNS
 from learnable.filters.posterior.certificate import CERTIFIED_AT_ONCE
 from learnable.filters.prediction.features import CHARACTER_PLACES, OWN_COLUMNS, WORD_PLACES, PromptFeatures
 
-PROMISED = {"certified_reward", "certified_pass_rate"}  # what `train/trainers/prompts.py` adds of certificates
-
 
 def describe_rows(rows: Any) -> tuple[csr_matrix, ...]:
     """Return two ways to describe a data set's prompts: without and with the words of the text, (prompts, features).
@@ -58,7 +56,8 @@ def list_prompts(rows: Any) -> list[Prompt]:
 def _may_be_read(rows: Any, name: str) -> bool:
     """Whether a column is a number or a text of each row that the curation has not found out."""
     is_single = getattr(rows.features[name], "dtype", "") != "" and not hasattr(rows.features[name], "decode_example")
-    return is_single and (name in OWN_COLUMNS or name not in OUR_COLUMNS | PROMISED)
+    promised = {"certified_reward", "certified_pass_rate"}  # `train/trainers/prompts.py` adds them of certificates
+    return is_single and (name in OWN_COLUMNS or name not in OUR_COLUMNS | promised)
 
 
 def _read_text(prompt: str | Sequence[Mapping[str, Any]]) -> str:

@@ -27,12 +27,11 @@ from learnable.train.live.sampler import STARVED, BatchLayout, LiveOrder, Prompt
 if TYPE_CHECKING:
     from trl import GRPOTrainer
 
-REPLACED = ("_get_train_sampler", "_calculate_rewards", "_log_completion_extra", "_log_metric")
 ROW = "live_row"  # the column that tells which row a completion answers
 LIVE_COLUMNS = {"alpha", "beta", "p_zero", "p_one", "n", "n_eff", "pass_rate"}  # the columns
 Predict = Literal["auto", "off"]
-ARRAYS, NUMBERS = "live_sampler.npz", "live_sampler.json"
-WATCHED = 32  # groups, by which a pool is called dry: of 32 with a chance of .5, fewer than 8 have spread once in 1,000
+ARRAYS_FILE, NUMBERS_FILE = "live_sampler.npz", "live_sampler.json"
+DRY_GROUPS = 32  # by which a pool is called dry: of 32 with a chance of .5, fewer than 8 have spread once in 1,000
 PASSED_AT = 0.5  # the reward from which a completion counts as right, where the reward function logs no `passed`
 
 
@@ -98,11 +97,12 @@ class LearnabilitySampler:
         """Let a trainer draw its prompts by what they can teach; call it before `trainer.train()`.
 
         A `course` has it draw stage by stage, and with `is_even` all prompts of a stage alike. With `stops_dry` the run
-        ends with a checkpoint where of the last `WATCHED` groups that it generated fewer than `STARVED` had any spread.
+        ends with a checkpoint where of the last `DRY_GROUPS` groups that it generated fewer than `STARVED` had spread.
         Raises `LearnableError` for a data set that is a stream, for fewer prompts than a batch takes, and where the
         installed TRL has not the methods that are replaced.
         """
-        if missing := [name for name in REPLACED if not hasattr(trainer, name)]:
+        replaced = ("_get_train_sampler", "_calculate_rewards", "_log_completion_extra", "_log_metric")
+        if missing := [name for name in replaced if not hasattr(trainer, name)]:
             raise LearnableError(f"the live sampler does not know this version of TRL: no {', '.join(missing)}")
         if not hasattr(trainer.train_dataset, "add_column"):
             raise LearnableError("the live sampler needs a data set with rows that can be counted, not a stream")
@@ -172,7 +172,7 @@ class LearnabilitySampler:
             return
         sums = rewards.nansum(dim=1).view(-1, self.layout.group_size)
         new = (sums.max(dim=1).values > sums.min(dim=1).values).tolist()
-        self.differing = [*self.differing, *new][-max(WATCHED, len(new)) :]
+        self.differing = [*self.differing, *new][-max(DRY_GROUPS, len(new)) :]
 
     @property
     def is_dry(self) -> bool:
@@ -181,7 +181,7 @@ class LearnabilitySampler:
         That is measured: what is expected of single prompts lags behind where all of them are learned at once.
         """
         told = self.differing
-        return self.stops_dry and len(told) >= WATCHED and sum(told) < STARVED * len(told)
+        return self.stops_dry and len(told) >= DRY_GROUPS and sum(told) < STARVED * len(told)
 
     def _judge(self, rewards: Any) -> list[bool | None]:
         """Return which completions reach `passed_at`, None for those without a reward. `rewards` is (n, functions)."""
@@ -260,21 +260,21 @@ class LearnabilitySampler:
         """Keep the state beside a checkpoint."""
         state = self.order.picker.get_state()
         arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
-        np.savez(folder / ARRAYS, allow_pickle=False, **arrays)
+        np.savez(folder / ARRAYS_FILE, allow_pickle=False, **arrays)
         numbers = {name: value for name, value in state.items() if name not in arrays} | {"pending": self.order.pending}
         numbers |= {"notes": self.notes} if self.notes else {}
         numbers |= {"differing": self.differing} if self.stops_dry else {}
         numbers |= {"dry": True} if self.is_dry else {}
-        partial = folder / f".{NUMBERS}.partial"
+        partial = folder / f".{NUMBERS_FILE}.partial"
         partial.write_text(json.dumps(numbers), encoding="utf-8")
-        partial.rename(folder / NUMBERS)
+        partial.rename(folder / NUMBERS_FILE)
 
     def load(self, folder: Path) -> None:
         """Go on from a checkpoint. Raises `LearnableError` where it has no state, or one of other prompts."""
-        if not (folder / NUMBERS).is_file():
-            raise LearnableError(f"{folder}: no {NUMBERS}: the run that wrote this checkpoint had no live sampler")
-        numbers = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
-        with np.load(folder / ARRAYS) as arrays:
+        if not (folder / NUMBERS_FILE).is_file():
+            raise LearnableError(f"{folder}: no {NUMBERS_FILE}: the run that wrote this checkpoint had no live sampler")
+        numbers = json.loads((folder / NUMBERS_FILE).read_text(encoding="utf-8"))
+        with np.load(folder / ARRAYS_FILE) as arrays:
             self.order.picker.set_state({**numbers, **arrays})
         self.order.resume(numbers["pending"])
         self.notes = numbers.get("notes", {})
@@ -283,7 +283,7 @@ class LearnabilitySampler:
 
 def is_dry(checkpoint: Path | None) -> bool:
     """Whether a run ended at this checkpoint because its prompts had run dry."""
-    file = checkpoint and checkpoint / NUMBERS
+    file = checkpoint and checkpoint / NUMBERS_FILE
     return bool(file and file.is_file() and json.loads(file.read_text(encoding="utf-8")).get("dry"))
 
 

@@ -28,8 +28,8 @@ from learnable.filters.prediction.regression import (
 )
 from learnable.train.live.rates import DRIFT, LOG_ODDS, SHARED, Numbers, PassRates
 from learnable.train.live.shared import (
+    FIRST_DEVIATION,
     SCALES,
-    START,
     History,
     Level,
     Replay,
@@ -41,15 +41,11 @@ from learnable.train.live.shared import (
 )
 
 FEWEST = 24  # groups to begin with
-GROWTH = 1.25  # of the groups, from one fit to the next
-RIDGE = 2.0
 MEMORIES = (1.0, 0.25)  # a group so far back, as a share of all groups, counts half
 FORETOLD = 8  # groups, to choose a regression by how well it foretold them
-SURE = 2.0  # standard errors by which it has to foretell better than the mean
 ENOUGH = 100  # groups, of prompts seen before, to fit how fast they move; of any, how fast the level does
 DRIFTS = (0.0, 0.01, 0.02, 0.035, 0.05, 0.075, DRIFT, 0.13, 0.17)
-FORGETTING, FORGETTINGS = 0.03, (0.0, 0.01, 0.03, 0.06, 0.1, 0.2)  # standard deviations of the level's walk, a batch
-RATE_ENDS = (0.002, 0.998)  # of predicted rates
+FORGETTINGS = (0.0, 0.01, 0.03, 0.06, 0.1, 0.2)  # standard deviations of the level's walk, a batch
 STEP = 0.05  # log-odds, of the table that is read for prompts that nobody asked
 
 
@@ -64,9 +60,9 @@ class Shared:
     way: int = 0
     scale: float = SCALES[-1]
     drift: float = DRIFT
-    forgetting: float = FORGETTING
+    forgetting: float = 0.03  # one of `FORGETTINGS`
     level: float = 0.0
-    variance: float = START**2
+    variance: float = FIRST_DEVIATION**2
     told: int = 0  # groups in all
     fitted_to: int = 0
     batches: int = 0
@@ -143,7 +139,7 @@ class PredictedRates(PassRates):
             self._remember(own)
         super().observe_batch(known)
         self.shared.batches += 1
-        if self.shared.told >= max(FEWEST, GROWTH * self.shared.fitted_to):
+        if self.shared.told >= max(FEWEST, 1.25 * self.shared.fitted_to):  # a quarter more groups from fit to fit
             self._fit()
 
     def drift_on(self) -> None:
@@ -225,8 +221,9 @@ class PredictedRates(PassRates):
         tried = [(plain, MEMORIES[-1]), *((way, memory) for way in self.ways for memory in MEMORIES)]
         guesses = np.empty_like(self.guesses)
         for place, (features, memory) in enumerate(tried):
-            coefficients = fit_logistic(features[history.prompt], rates, weights * 0.5 ** (ages / memory), RIDGE)
-            guess = np.clip(predict(features, coefficients), *RATE_ENDS)
+            faded = weights * 0.5 ** (ages / memory)
+            coefficients = fit_logistic(features[history.prompt], rates, faded, ridge=2.0)
+            guess = np.clip(predict(features, coefficients), 0.002, 0.998)
             guesses[place] = np.log(guess / (1 - guess))
         return guesses
 
@@ -243,7 +240,8 @@ class PredictedRates(PassRates):
         tried = [self._fit_scale(guess.astype(np.float64), passes, size) for guess in foretold[:, judged]]
         best = max(range(len(tried)), key=lambda way: tried[way][1].sum())
         gains = tried[best][1] - tried[0][1]
-        way = best if gains.sum() > SURE * gains.std(ddof=1) * np.sqrt(len(gains)) else 0
+        is_sure = gains.sum() > 2.0 * gains.std(ddof=1) * np.sqrt(len(gains))  # by two standard errors
+        way = best if is_sure else 0
         of_mean, of_way = (_deviance(passes, size, expit(foretold[place, judged])) for place in (0, best))
         self.shared.explained = 1 - of_way / of_mean if of_mean > 0 else None
         return way, tried[way][0]

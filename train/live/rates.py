@@ -26,7 +26,6 @@ RATES = 1 / (1 + np.exp(-LOG_ODDS))
 DRIFT = 0.1  # standard deviation of the walk of the log-odds, a generation batch
 JEFFREYS = 0.5
 SHARED = "shared"  # what only the state of `predicted.PredictedRates` has
-AT_ONCE = 65_536  # prompts whose weights are worked out in double precision
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +60,9 @@ class PassRates:
         """Begin with what certificates say."""
         count = len(found.alpha)
         weights = np.empty((count, len(RATES)), np.float32)
-        for start in range(0, count, AT_ONCE):
-            rows = slice(start, start + AT_ONCE)
+        at_once = 65_536  # prompts whose weights are worked out in double precision
+        for start in range(0, count, at_once):
+            rows = slice(start, start + at_once)
             weights[rows] = _weigh(found.alpha[rows], found.beta[rows], found.p_zero[rows], found.p_one[rows])
         return cls(weights, drift)
 

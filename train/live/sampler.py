@@ -3,7 +3,7 @@
 A round walks through all prompts in a random order and takes each with the square of its expected usable share, the
 chance that its group is of any use to GRPO. So prompts in the middle are taken alike, which keeps the batch as varied
 as the pool allows, and those that are mastered or hopeless rest until their rates have become uncertain again. One
-place in `REVIEWED` goes to the prompt that waited longest, whatever is expected of it.
+place in `PLACES_A_REVIEW` goes to the prompt that waited longest, whatever is expected of it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from learnable.data.records import JsonObject
 from learnable.train.live.course import Course
 from learnable.train.live.rates import PassRates
 
-REVIEWED = 32  # places, of which one is a review
-ROUNDS = 3  # that one draw may walk through, before it takes what is left
+PLACES_A_REVIEW = 32  # places, of which one is a review
 STARVED = 0.25  # expected usable share of a batch, below which the pool has run dry
 
 
@@ -34,7 +33,7 @@ def share_places(usable: NDArray[np.float64]) -> NDArray[np.float64]:
     chances, alike = take_with(usable), np.full(len(usable), 1 / len(usable))
     total = chances.sum()
     rounds = chances / total if total > 0 else alike
-    return (1 - 1 / REVIEWED) * rounds + alike / REVIEWED
+    return (1 - 1 / PLACES_A_REVIEW) * rounds + alike / PLACES_A_REVIEW
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ class PromptPicker:
             chances = self.course.begin_batch(self.batches, chances)
         batch = self._review(chances > 0 if self.course else np.ones(self.count, bool))
         rounds = 0
-        while len(batch) < self.layout.prompts and rounds < ROUNDS:
+        while len(batch) < self.layout.prompts and rounds < 3:  # then it takes what is left
             if not len(self.order):
                 self.order = self.generator.permutation(self.count)
                 rounds += 1
@@ -107,7 +106,7 @@ class PromptPicker:
     def _review(self, may: NDArray[np.bool_]) -> list[int]:
         """Return the prompt that waited longest where this batch has the place of a review, else none."""
         places = self.layout.prompts
-        due = (self.batches + 1) * places // REVIEWED > self.batches * places // REVIEWED
+        due = (self.batches + 1) * places // PLACES_A_REVIEW > self.batches * places // PLACES_A_REVIEW
         if not due or not self.batches:
             return []
         longest = self.last_drawn[may].min(initial=self.batches)

@@ -22,10 +22,8 @@ from learnable.train.live.rates import CELL, LOG_ODDS, Numbers
 
 CELLS = len(LOG_ODDS)
 SCALES = (0.3, 0.5, 0.75, 1.0, 1.4, 2.0, 2.8, 4.0, 6.0)  # standard deviations of a deviation, in log-odds
-ATTENUATION = (16 * 3**0.5 / (15 * np.pi)) ** 2  # Zeger, Liang and Albert, 1988
 MAX_HISTORY = 20_000  # groups that are gone through anew
-START = 1.0  # standard deviation of the level before the first group, about what was predicted
-FARTHEST = 1.0  # that a batch moves the level
+FIRST_DEVIATION = 1.0  # standard deviation of the level before the first group, about what was predicted
 SMALLEST = 1e-12
 
 # The walk of `PassRates.drift_on` is diagonal in the discrete cosine transform.
@@ -102,7 +100,8 @@ def make_prior(scale: float) -> Numbers:
 
 def center(marginal: Numbers, scale: float) -> Numbers:
     """Return the log-odds about which deviations lie of prompts whose mean rates have these log-odds."""
-    return np.asarray(marginal * np.sqrt(1 + ATTENUATION * scale**2))
+    attenuation = (16 * 3**0.5 / (15 * np.pi)) ** 2  # Zeger, Liang and Albert, 1988
+    return np.asarray(marginal * np.sqrt(1 + attenuation * scale**2))
 
 
 def jump(beliefs: Numbers, drifts: Numbers, gaps: Numbers) -> Numbers:
@@ -151,7 +150,8 @@ def take_in(
     bend = (posterior * (size[:, None] * rates * (1 - rates) - surplus**2)).sum(axis=-1) + slope**2
     level.variance = level.variance + forgetting**2
     level.variance = 1 / (1 / np.maximum(level.variance, SMALLEST) + np.maximum(bend.sum(axis=1), 0.0))
-    level.mean = level.mean + np.clip(level.variance * slope.sum(axis=1), -FARTHEST, FARTHEST)
+    farthest = 1.0  # that a batch moves the level
+    level.mean = level.mean + np.clip(level.variance * slope.sum(axis=1), -farthest, farthest)
     logs = weigh(bases + level.mean[:, None], passes, size)
     told = beliefs * np.exp(logs - logs.max(axis=-1, keepdims=True)) + SMALLEST
     return told / told.sum(axis=-1, keepdims=True), np.asarray(evidence)
@@ -173,7 +173,7 @@ def replay(
     prompts, places = np.unique(history.prompt, return_inverse=True)
     beliefs = np.broadcast_to(prior, (len(drifts), len(prompts), CELLS)).copy()
     last = np.full(len(prompts), -1)
-    level = Level(np.zeros(len(drifts)), np.full(len(drifts), START**2))
+    level = Level(np.zeros(len(drifts)), np.full(len(drifts), FIRST_DEVIATION**2))
     evidence = np.zeros((len(drifts), len(history.prompt)))
     ends = np.flatnonzero(np.diff(history.batch)) + 1
     for start, end in zip([0, *ends], [*ends, len(history.batch)], strict=True):

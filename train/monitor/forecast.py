@@ -17,12 +17,6 @@ from learnable.train.live.sampler import share_places
 from learnable.train.monitor.records import StepRecord
 from learnable.train.settings import TrainSettings
 
-FORECAST_LOGS = 10  # later, the policy is no longer the one that was curated for
-FORECAST_COLUMNS = ("family", "alpha", "beta", "p_zero", "p_one", "n", "zeros", "ones")
-SIGNAL_COLUMNS = ("mean", "pass_rate")
-SAME_MEAN = 1e-6  # rewards are stored as float32
-SAMPLER_COLUMNS = ("n_eff", "pass_rate")  # what the live sampler reads beside them
-
 
 @dataclass(frozen=True, slots=True)
 class TrainingForecast:
@@ -59,12 +53,14 @@ def forecast_training(curated: CuratedSet, settings: TrainSettings) -> TrainingF
     Of the live sampler they are those that it draws at the start, and without it every prompt counts alike. None too
     where the certificates are of another signal: see `explain_other_signal`.
     """
-    if settings.method != "grpo" or not set(FORECAST_COLUMNS) <= set(curated.manifest.schema.keys()):
+    needed = ("family", "alpha", "beta", "p_zero", "p_one", "n", "zeros", "ones")
+    if settings.method != "grpo" or not set(needed) <= set(curated.manifest.schema.keys()):
         return None
     if explain_other_signal(curated, settings):
         return None
     known = curated.manifest.schema.keys()
-    columns = [*FORECAST_COLUMNS, *(name for name in (*ZERO_STD_AT.values(), *SAMPLER_COLUMNS) if name in known)]
+    more = (*ZERO_STD_AT.values(), "n_eff", "pass_rate")  # the live sampler reads the last two
+    columns = [*needed, *(name for name in more if name in known)]
     rows = curated.read(settings.named_part, settings.families, columns=columns)
     weights = None
     if settings.sampler == "live" and rows.num_rows:
@@ -83,10 +79,11 @@ def explain_other_signal(curated: CuratedSet, settings: TrainSettings) -> list[s
     A verifier whose every reward is its pass has one signal, and nothing is in the way.
     """
     certified, trained = curated.manifest.band.signal, settings.signal
-    if settings.method != "grpo" or certified == trained or not set(SIGNAL_COLUMNS) <= set(curated.manifest.schema):
+    columns = ("mean", "pass_rate")
+    if settings.method != "grpo" or certified == trained or not set(columns) <= set(curated.manifest.schema):
         return []
-    rows = pl.DataFrame(curated.read(settings.named_part, settings.families, columns=SIGNAL_COLUMNS))
-    if not rows.filter((pl.col("mean") - pl.col("pass_rate")).abs() > SAME_MEAN).height:
+    rows = pl.DataFrame(curated.read(settings.named_part, settings.families, columns=columns))
+    if not rows.filter((pl.col("mean") - pl.col("pass_rate")).abs() > 1e-6).height:  # rewards are float32
         return []
     names = {"pass": "passes", "reward": "graded rewards"}
     return [
@@ -112,5 +109,6 @@ def _find_graded(curated: CuratedSet, settings: TrainSettings) -> dict[str, bool
 
 
 def _average_first(records: Sequence[StepRecord], key: str) -> float | None:
-    values = [value for record in records if (value := record.read(key)) is not None][:FORECAST_LOGS]
-    return sum(values) / len(values) if values else None
+    values = [value for record in records if (value := record.read(key)) is not None]
+    first = values[:10]  # later, the policy is no longer the one that was curated for
+    return sum(first) / len(first) if first else None

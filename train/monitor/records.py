@@ -53,7 +53,6 @@ METRICS = {
     "stored/ratio_ess": "ratio_ess",
     "stored/clip_share": "clip_share",
 }
-SHARES = "sampler/stage_share/"  # before the name of a curriculum's stage: its share of the places of a batch
 # Of a look at mastered prompts, which TRL logs under the same names as that at others.
 REVIEW_METRICS = {
     "eval_reward": "review_reward",
@@ -106,7 +105,7 @@ class StepRecord:
             *path, name = key.split("/")
             if path[:1] == ["rewards"] and name in REWARD_METRICS:
                 metrics[name] = value
-            elif key.startswith(SHARES):
+            elif key.startswith("sampler/stage_share/"):  # of the places of a batch, by the stage of a curriculum
                 metrics[key.removeprefix("sampler/")] = value
             elif path[:1] == ["component"]:
                 components["/".join((*path[1:], name))] = value

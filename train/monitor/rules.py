@@ -25,10 +25,9 @@ WATCHED = ({*METRICS.values(), *REVIEW_METRICS.values(), *REWARD_METRICS} - {"st
 CONDITIONS = ("above", "below", "equals", "rises_by", "falls_by")
 RELATIVE_TO = ("start", "median")
 SEVERITIES = ("warn", "stop", "error")
-TEXTS = ("metric", "relative_to", "severity", "says", "why", "helped")
+TEXT_KEYS = ("metric", "relative_to", "severity", "says", "why", "helped")
 SWITCHES = ("from_start", "averaged", "off")
-KEYS = (*TEXTS, *SWITCHES, "lasts", *CONDITIONS)
-SAID = ("name", "value", "reference", "limit")  # what `says` may have in braces
+KEYS = (*TEXT_KEYS, *SWITCHES, "lasts", *CONDITIONS)
 NEEDED = ("metric", "lasts", "says")
 
 
@@ -137,7 +136,7 @@ def _check_table(rule: object, where: str) -> None:
     for key, value in rule.items():
         if key not in KEYS:
             raise UnknownNameError(f"key of {where}", key, KEYS)
-        if key in TEXTS:
+        if key in TEXT_KEYS:
             fits, kind = isinstance(value, str), "a text"
         elif key in SWITCHES:
             fits, kind = isinstance(value, bool), "true or false"
@@ -178,7 +177,8 @@ def _make(name: str, table: Mapping[str, Any], file: str) -> AlarmRule:
 def _check_braces(says: str) -> None:
     """Raise `ValueError` for braces that reach into a value, as `{name.a}`, or that fill much, as `{name:99999}`."""
     for _, name, shape, _ in Formatter().parse(says):
-        if name is not None and (name not in SAID or "{" in (shape or "") or re.search(r"\d{3}", shape or "")):
+        is_known = name in ("name", "value", "reference", "limit")
+        if name is not None and (not is_known or "{" in (shape or "") or re.search(r"\d{3}", shape or "")):
             raise ValueError(f"{{{name}:{shape}}}")
 
 

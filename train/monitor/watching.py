@@ -12,10 +12,7 @@ from learnable.train.monitor.records import StepRecord
 from learnable.train.monitor.rules import HELD_OUT_GAP, AlarmRule, is_held_out
 
 START_LOGS = 3  # whose median is the start: one log alone is noise
-START_LOOKS = 1  # the same of held-out prompts: three looks come too late, and one has hundreds of completions
-MEDIAN_LOGS = 50  # that the running median looks back on
 FEW_LOGS = 10  # a median of fewer is none yet
-ERRORS = 4  # standard errors by which logs must differ from those before: with few prompts a step, chance does much
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +83,12 @@ class Monitor:
 
     def _judge(self, rule: AlarmRule, name: str, step: int, value: float) -> Alarm | None:
         """Add a value to the course of its metric and return the alarm that it raises, if any."""
-        course = self._courses.setdefault((rule.name, name), _Course(deque(maxlen=MEDIAN_LOGS + rule.lasts)))
+        course = self._courses.setdefault(
+            (rule.name, name), _Course(deque(maxlen=50 + rule.lasts))
+        )  # the running median's
         course.recent.append((step, value))
-        if isfinite(value) and len(course.first) < (START_LOOKS if is_held_out(name) else START_LOGS):
+        # Of held-out prompts one look is the start: three come too late, and one has hundreds of completions.
+        if isfinite(value) and len(course.first) < (1 if is_held_out(name) else START_LOGS):
             course.first.append(value)
         window = list(course.recent)[-rule.lasts :]
         latest = [one for _, one in window]
@@ -124,7 +124,8 @@ def differs(latest: Sequence[float], earlier: Sequence[float]) -> bool:
     (False, True)
     """
     error = stdev(earlier) * sqrt(1 / len(latest) + 1 / len(earlier))
-    return not abs(fmean(latest) - fmean(earlier)) <= ERRORS * error
+    # Four standard errors, for with few prompts a step chance does much.
+    return not abs(fmean(latest) - fmean(earlier)) <= 4 * error
 
 
 def find_alarms(rules: Iterable[AlarmRule], records: Sequence[StepRecord]) -> list[Alarm]:

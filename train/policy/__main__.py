@@ -15,22 +15,18 @@ from learnable.train.policy.packing import pack
 from learnable.train.policy.tokenizer import DECISIVE, encode_pairs, train_tokenizer
 from learnable.train.policy.training import train_ranks
 
-SEED = 20
-# A spinning OpenMP barrier starves the other rank where cores are few.
-QUIET_THREADS = {
-    "OMP_WAIT_POLICY": "passive",
-    "GOMP_SPINCOUNT": "0",
-    "OMP_NUM_THREADS": "1",
-    "GLOO_SOCKET_IFNAME": "lo",
-}
-TOKENIZER_SAMPLE = 60000
-LAST_AGAIN = 30.0  # of a sonnet's last word in the second run: the rhyme that closes it is learned last
-
 
 def main(arguments: list[str] | None = None) -> None:
     """Write the corpus, train, and copy weights and tokenizer to the output folder."""
     options = read_options(arguments)
-    os.environ.update(QUIET_THREADS)
+    # A spinning OpenMP barrier starves the other rank where cores are few.
+    quiet = {
+        "OMP_WAIT_POLICY": "passive",
+        "GOMP_SPINCOUNT": "0",
+        "OMP_NUM_THREADS": "1",
+        "GLOO_SOCKET_IFNAME": "lo",
+    }
+    os.environ.update(quiet)
     work = Path(options.work or tempfile.mkdtemp(prefix="learnable-policy-"))
     work.mkdir(parents=True, exist_ok=True)
     prepare(work, options.scale, options.seed, options.ranks)
@@ -46,7 +42,7 @@ def read_options(arguments: list[str] | None) -> argparse.Namespace:
     bundled = str(resources.files("learnable.data").joinpath("policy"))
     parser.add_argument("--output", default=bundled, help="folder for weights and tokenizer (default: the bundled one)")
     parser.add_argument("--work", help="folder for the packed corpus and checkpoints (default: a temporary one)")
-    parser.add_argument("--seed", type=int, default=SEED, help="seed of corpus and weights (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=20, help="seed of corpus and weights (default: %(default)s)")
     parser.add_argument(
         "--scale", type=float, default=1.0, help="share of the corpus to train on (default: %(default)s)"
     )
@@ -59,7 +55,7 @@ def read_options(arguments: list[str] | None) -> argparse.Namespace:
 def prepare(work: Path, scale: float, seed: int, processes: int) -> None:
     """Write corpus and tokenizer, and pack the corpus to `work/rows.npz`."""
     documents = write_corpus(scale, seed, processes)
-    stride = max(1, len(documents) // TOKENIZER_SAMPLE)
+    stride = max(1, len(documents) // 60_000)  # so many are enough for a tokenizer
     train_tokenizer((text for d in documents[::stride] for text in (d.prompt, d.completion)), work / "weights")
     _pack(work, documents, DECISIVE)
 
@@ -67,7 +63,8 @@ def prepare(work: Path, scale: float, seed: int, processes: int) -> None:
 def prepare_again(work: Path, scale: float, seed: int, processes: int) -> None:
     """Write the corpus of the second run, and pack it to `work/rows.npz`."""
     (work / "rendezvous").unlink(missing_ok=True)
-    _pack(work, write_corpus(scale, f"{seed}:again", processes, again=True), LAST_AGAIN)
+    # A sonnet's last word weighs more in the second run: the rhyme that closes it is learned last.
+    _pack(work, write_corpus(scale, f"{seed}:again", processes, again=True), last=30.0)
 
 
 def _pack(work: Path, documents: Sequence[Document], last: float) -> None:

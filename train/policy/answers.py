@@ -73,15 +73,15 @@ def _write_program(prompt: Prompt, rng: random.Random, noisy: bool) -> str:
     return f"{head}\n{body.replace(before, after, 1)}"
 
 
-_FOUND: dict[tuple[str, str], Any] = {}
+_found: dict[tuple[str, str], Any] = {}
 
 
 def _find_parameters(form: str, spec_json: str, prompt: Prompt) -> Any:
     """Return the parameters whose cases the prompt carries."""
-    if (form, spec_json) not in _FOUND:
+    if (form, spec_json) not in _found:
         problem = PROBLEMS[form]
-        _FOUND[form, spec_json] = next(p for p in problem.parameters if problem.cases(p) == prompt.spec["cases"])
-    return _FOUND[form, spec_json]
+        _found[form, spec_json] = next(p for p in problem.parameters if problem.cases(p) == prompt.spec["cases"])
+    return _found[form, spec_json]
 
 
 def _write_poem(prompt: Prompt, rng: random.Random, noisy: bool) -> str:

@@ -16,10 +16,7 @@ from learnable.train.policy.lexicon import load_lexicon
 from learnable.verifiers.families.registry import FAMILIES
 
 RHYME_DRILL = "RhymeDrill"
-DRILL_TEMPLATES = ("What rhymes with {word}?", "Name words that rhyme with {word}.")
-CHUNK = 2000
-FAMILY_SHARES = {"programs": 18000}
-# Documents of each form at scale 1. Families named above share theirs evenly.
+# Documents of each form at scale 1. `count_documents` adds those of programs.
 DOCUMENTS = {
     RHYME_DRILL: 42000,
     "Addition": 18000,
@@ -56,8 +53,6 @@ GYM_DOCUMENTS = {
     "reasoning-gym:chain_sum?num_terms=3&num_digits=1": 12000,
     "reasoning-gym:chain_sum?num_terms=2&num_digits=2": 2000,
 }
-# The part of the run, 0 to 1, in which a form's documents come; the other forms take all of it.
-WHEN = {RHYME_DRILL: (0.0, 0.6), "Sonnet": (0.25, 1.0), "ShakespeareanSonnet": (0.25, 1.0), "Villanelle": (0.3, 1.0)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +75,11 @@ def write_corpus(scale: float, seed: int | str, processes: int = 2, *, again: bo
     }
     if again:
         counts |= {location: round(count * scale) for location, count in GYM_DOCUMENTS.items()}
+    chunk_size = 2000
     jobs = [
-        (form, min(CHUNK, count - start), f"{seed}:{start}")
+        (form, min(chunk_size, count - start), f"{seed}:{start}")
         for form, count in counts.items()
-        for start in range(0, count, CHUNK)
+        for start in range(0, count, chunk_size)
     ]
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
         chunks = pool.starmap(write_documents, jobs, chunksize=1)
@@ -93,8 +89,8 @@ def write_corpus(scale: float, seed: int | str, processes: int = 2, *, again: bo
 def count_documents() -> dict[str, int]:
     """Return the number of documents of every form at scale 1."""
     counts = dict(DOCUMENTS)
-    for name, total in FAMILY_SHARES.items():
-        counts |= {form: total // len(FAMILIES[name].forms) for form in FAMILIES[name].forms}
+    programs = FAMILIES["programs"].forms  # they share 18,000 evenly
+    counts |= {form: 18_000 // len(programs) for form in programs}
     return counts
 
 
@@ -106,7 +102,14 @@ def find_share(form: str) -> float:
 def write_documents(form: str, count: int, seed: str) -> list[Document]:
     """Return `count` documents of one form, or of a location of reasoning-gym."""
     rng = random.Random(f"{form}:{seed}")
-    first, last = WHEN.get(form, (0.0, 1.0))
+    # The part of the run, 0 to 1, in which a form's documents come; the other forms take all of it.
+    parts = {
+        RHYME_DRILL: (0.0, 0.6),
+        "Sonnet": (0.25, 1.0),
+        "ShakespeareanSonnet": (0.25, 1.0),
+        "Villanelle": (0.3, 1.0),
+    }
+    first, last = parts.get(form, (0.0, 1.0))
     if form == RHYME_DRILL:
         pairs = [_write_drill(rng) for _ in range(count)]
     elif is_gym(form):
@@ -138,4 +141,5 @@ def _write_drill(rng: random.Random) -> tuple[str, str]:
     chosen = rng.sample(words, min(len(words), rng.choice((2, 4, 6))))
     # A word at the head of a line or after a space is another token: drill the one that ends lines.
     completion = "\n".join(f"The {word}" for word in chosen[1:])
-    return rng.choice(DRILL_TEMPLATES).format(word=chosen[0]), completion
+    template = rng.choice(("What rhymes with {word}?", "Name words that rhyme with {word}."))
+    return template.format(word=chosen[0]), completion

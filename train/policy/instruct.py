@@ -20,13 +20,18 @@ TEMPLATE = (
     "{% else %}{{ message['content'] }}{% endif %}{% endfor %}"
     "{% if add_generation_prompt and enable_thinking is defined and enable_thinking %}<think>\n{% endif %}"
 )
-FILES = ("config.json", "generation_config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 
 
 def make_instruct_policy(folder: Path) -> Path:
     """Write the policy to a folder, and return it."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name in FILES:
+    for name in (
+        "config.json",
+        "generation_config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "tokenizer_config.json",
+    ):
         shutil.copyfile(bundled_policy_path() / name, folder / name)
     (folder / "chat_template.jinja").write_text(TEMPLATE, encoding="utf-8")
     return folder

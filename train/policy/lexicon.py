@@ -12,9 +12,6 @@ from typing import Any
 
 import pronouncing
 
-RHYME_CLASSES = 20
-DETERMINERS = ("natural", "owned", "uncounted", "possessed")
-FREE = ("adverb", "linking", "conjunction", "pronoun", "joining", *DETERMINERS)
 # What stands before the nouns of a class that is not of nature.
 DETERMINED = dict.fromkeys(("weather", "food", "abstract", "season", "light"), "uncounted")
 DETERMINED |= dict.fromkeys(("person", "thing", "building", "vessel", "sound"), "owned") | {"body": "possessed"}
@@ -120,7 +117,9 @@ def load_lexicon() -> VerseLexicon:
         nouns[name] = tuple(word for word in dict.fromkeys(_split(words)) if word not in seen)
         seen |= set(nouns[name])
     parts = {name: _read_uses(lists[name]) for name in ("intransitive", "transitive", "adjective", "preposition")}
-    free = {name: tuple(_split(lists["free"][name])) for name in FREE}
+    determiners = ("natural", "owned", "uncounted", "possessed")
+    names = ("adverb", "linking", "conjunction", "pronoun", "joining", *determiners)
+    free = {name: tuple(_split(lists["free"][name])) for name in names}
     return VerseLexicon(nouns, free, **parts, ends=_find_rhyme_classes(nouns))
 
 
@@ -143,7 +142,7 @@ def _find_rhyme_classes(nouns: Mapping[str, tuple[str, ...]]) -> tuple[tuple[str
         if (sound := find_rhyme(word)) is not None:
             classes[sound].append(word)
     distinct = {sound: _drop_homophones(words) for sound, words in classes.items()}
-    largest = sorted(distinct, key=lambda sound: (-len(distinct[sound]), sound))[:RHYME_CLASSES]
+    largest = sorted(distinct, key=lambda sound: (-len(distinct[sound]), sound))[:20]  # rhyme classes
     return tuple(distinct[sound] for sound in largest)
 
 

@@ -38,13 +38,9 @@ PART_OF = {
     "K": "joining",
     "S": "pronoun",
 }
-NOUNS = "NE"
 WEAK = frozenset("DSK")  # never where the metre is strong
-EITHER = frozenset("PC")  # of one syllable: weak or strong
 # The stresses of a line from its end: `+` strong, `-` weak, `.` either.
-IAMBIC, ANAPAESTIC, FREE = "+-", "+--", "."
-ATTEMPTS, TRIES = 60, 12  # of frames at each of the ways below, and of words at a place
-LAST_TRIES = 9  # times as many, before sense goes
+IAMBIC_LINE, ANAPAESTIC_LINE, FREE_LINE = "+-", "+--", "."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +56,21 @@ class Frame:
     subject_of: tuple[int, ...]
 
 
-def write_line(rng: random.Random, count: int, end: str, topic: str | None = None, metre: str = FREE) -> str:
+def write_line(rng: random.Random, count: int, end: str, topic: str | None = None, metre: str = FREE_LINE) -> str:
     """Return a line of `count` syllables (3 to 14) that ends on `end` and, where it fits, names the topic.
 
     Where no sensible line can be found the metre goes first, then the topic, then the sense.
     Raises `ValueError` for a count that no frame has.
     """
-    ways = [(topic, metre), (topic, FREE), (None, metre), (None, FREE)] if topic else [(None, metre), (None, FREE)]
+    ways = (
+        [(topic, metre), (topic, FREE_LINE), (None, metre), (None, FREE_LINE)]
+        if topic
+        else [(None, metre), (None, FREE_LINE)]
+    )
     frames = _find_frames(count)
     spare: list[str] | None = None
-    for wanted, stresses in [*ways, *ways[-1:] * LAST_TRIES]:
-        for _ in range(ATTEMPTS):
+    for wanted, stresses in [*ways, *ways[-1:] * 9]:  # nine times as many tries before sense goes
+        for _ in range(60):  # frames
             filling = _Filling(rng, rng.choice(frames), end, wanted, stresses)
             if words := filling.fill(count):
                 if filling.is_sensible():
@@ -95,7 +95,7 @@ def _find_frames(count: int) -> tuple[Frame, ...]:
 
 @cache
 def _read_frame(tags: str) -> Frame:
-    nouns = [place for place, tag in enumerate(tags) if tag in NOUNS]
+    nouns = [place for place, tag in enumerate(tags) if tag in "NE"]
     noun_of, subject_of = [], []
     for place, tag in enumerate(tags):
         after = next((noun for noun in nouns if noun > place), -1)
@@ -159,7 +159,7 @@ class _Filling:
         """Return a word for a place that fits the metre and leaves a syllable for each place before it."""
         tag = self.frame.tags[place]
         choices = (fixed,) if fixed else self._list_choices(place)
-        for _ in range(min(len(choices), 1 if fixed else TRIES)):
+        for _ in range(min(len(choices), 1 if fixed else 12)):  # words
             word = self.rng.choice(choices)
             size = len(find_stress(word))
             has_room = size <= room if place else size == room
@@ -221,7 +221,8 @@ def _fits(word: str, tag: str, done: int, metre: str) -> bool:
     stresses = find_stress(word)
     if len(stresses) == 1:
         wanted = metre[done % len(metre)]
-        if wanted == "." or tag in EITHER or (metre == ANAPAESTIC and tag not in WEAK):
+        is_either = tag in "PC"  # of one syllable: weak or strong
+        if wanted == "." or is_either or (metre == ANAPAESTIC_LINE and tag not in WEAK):
             return True
         return wanted == ("-" if tag in WEAK else "+")
     return all(

@@ -12,9 +12,6 @@ from learnable.train.policy.tokenizer import POSITIONS, VOCABULARY
 
 LEARNING_RATE = 6e-3
 EMBEDDING_SHARE = 0.6  # of the learning rate, for AdamW's parameters
-WARM_UP = 60  # steps
-LEVEL_SHARE = 0.3  # share of the run at the full rate, before it falls to 2 %
-PAD_TARGETS = 256
 
 
 def make_model(seed: int) -> Any:
@@ -65,10 +62,11 @@ def make_optimizers(model: Any) -> list[Any]:
 
 
 def schedule_rate(step: int, steps: int) -> float:
-    """Return the learning rate's factor: a linear warm-up, level for `LEVEL_SHARE` of the run, then down to 2 %."""
+    """Return the learning rate's factor: a linear warm-up, level for a share of the run, then down to 2 %."""
     done = step / steps
-    falling = 1.0 if done < LEVEL_SHARE else (1 - done) / (1 - LEVEL_SHARE)
-    return max(0.02, min(1.0, (step + 1) / WARM_UP) * falling)
+    level = 0.3  # share of the run at the full rate, before it falls to 2 %
+    falling = 1.0 if done < level else (1 - done) / (1 - level)
+    return max(0.02, min(1.0, (step + 1) / 60) * falling)  # the first 60 steps warm up
 
 
 def compute_loss(model: Any, rows: Rows, chosen: Any) -> Any:
@@ -85,7 +83,7 @@ def compute_loss(model: Any, rows: Rows, chosen: Any) -> Any:
     places = weights.nonzero()[:, 0]
     count = len(places)
     # Few distinct shapes: oneDNN keeps a kernel for each, and memory grows with them.
-    places = torch.cat([places, places.new_zeros(-count % PAD_TARGETS)])
+    places = torch.cat([places, places.new_zeros(-count % 256)])
     with torch.autocast("cpu", torch.bfloat16):
         hidden = model.model(input_ids=ids, attention_mask=mask, position_ids=positions, use_cache=False)
         logits = model.lm_head(hidden.last_hidden_state.flatten(0, 1)[places])

@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-ROW = 256
-OPEN_ROWS = 12
+ROW_TOKENS = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Arrays of shape (rows, ROW).
+    """Arrays of shape (rows, ROW_TOKENS).
 
     `ids` are tokens; `documents` number the documents inside a row, -1 for padding, and keep attention
     within one; `weights` say how much the prediction of the next token counts, 0 outside completions;
@@ -55,7 +54,7 @@ class Encoded:
 def pack(encoded: Iterable[Encoded]) -> Rows:
     """Pack documents first-fit, nearly in their order; those longer than a row are dropped."""
     contents = _assign(encoded)
-    shape = (len(contents), ROW)
+    shape = (len(contents), ROW_TOKENS)
     ids = np.zeros(shape, np.int16)
     documents = np.full(shape, -1, np.int16)
     weights = np.zeros(shape, np.float32)
@@ -76,13 +75,13 @@ def _assign(encoded: Iterable[Encoded]) -> list[list[Encoded]]:
     rows: list[list[Encoded]] = []
     room: dict[int, int] = {}
     for document in encoded:
-        if document.size > ROW:
+        if document.size > ROW_TOKENS:
             continue
         row = next((row for row, left in room.items() if left >= document.size), len(rows))
         if row == len(rows):
             rows.append([])
-            room[row] = ROW
-            if len(room) > OPEN_ROWS:
+            room[row] = ROW_TOKENS
+            if len(room) > 12:  # rows that are open at once
                 del room[next(iter(room))]
         rows[row].append(document)
         room[row] -= document.size

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from learnable.data.records import Prompt
 from learnable.train.policy.lexicon import load_lexicon
-from learnable.train.policy.lines import ANAPAESTIC, FREE, IAMBIC, draw_ends, write_line
+from learnable.train.policy.lines import ANAPAESTIC_LINE, FREE_LINE, IAMBIC_LINE, draw_ends, write_line
 from learnable.train.policy.noise import HOPELESS, find_level
 from learnable.verifiers.poetry.forms import constrain_form, find_form, span
 from learnable.verifiers.poetry.language.model import load_model
@@ -25,27 +25,24 @@ GENTLE = {
     "Villanelle": 0.0,
     "Verse": 0.6,
 }
-# What an open form is mostly written in: the first scheme.
-OPEN_SCHEMES = {"Quatrain": 2, "Sonnet": 1}
-CHOICES, ATTEMPTS = 4, 5  # lines, of which the best is taken, and whole poems
-READABLE = 0.55  # of the language that a poem needs, .5 would do
-# Verse is iambic but for these.
-METRES = {"Limerick": ANAPAESTIC, "Haiku": FREE}
 
 
 def write_poem(prompt: Prompt, rng: random.Random, noisy: bool = True) -> str:
     """Answer a poetry prompt; with `noisy`, some topics break the form more often than others."""
     spec = prompt.spec
     form = constrain_form(find_form(spec["form"]), spec)
-    scheme = rng.choice(form.schemes[: OPEN_SCHEMES.get(form.name, 1)]) if form.schemes else ()
+    # Open forms are mostly written in their first scheme.
+    scheme = rng.choice(form.schemes[: 2 if form.name == "Quatrain" else 1]) if form.schemes else ()
     count = form.line_count or 4
     lengths = [span(length)[0] for length in form.syllables] * (1 if len(form.syllables) > 1 else count)
     fault = _draw_fault(rng, prompt.form, spec["topic"]) if noisy else ""
     if fault == "syllables":
         shift = rng.choice((-2, 2, 3))
         lengths = [max(3, length + shift) for length in lengths]
-    metre = METRES.get(form.name, IAMBIC)
-    for _ in range(ATTEMPTS):
+    metre = {"Limerick": ANAPAESTIC_LINE, "Haiku": FREE_LINE}.get(
+        form.name, IAMBIC_LINE
+    )  # verse is iambic but for these
+    for _ in range(5):
         lines = _write_lines(rng, lengths, scheme, spec["topic"], metre)
         if _is_readable(lines) and (fault or _passes(prompt, lines)):
             break
@@ -64,7 +61,7 @@ def _draw_fault(rng: random.Random, form: str, topic: str) -> str:
 
 def _is_readable(lines: Sequence[str]) -> bool:
     """Whether the lines read as language, with something to spare."""
-    return read_language([read_line(line).words for line in lines]).strict >= READABLE
+    return read_language([read_line(line).words for line in lines]).strict >= 0.55  # a poem needs .5
 
 
 def _passes(prompt: Prompt, lines: Sequence[str]) -> bool:
@@ -91,7 +88,7 @@ def _write_lines(
 
 def _write_best(rng: random.Random, length: int, end: str, topic: str | None, metre: str) -> str:
     """Return of a few lines the one that reads most as language."""
-    lines = [write_line(rng, length, end, topic, metre) for _ in range(CHOICES)]
+    lines = [write_line(rng, length, end, topic, metre) for _ in range(4)]
     model = load_model().neighbours
     return max(lines, key=lambda line: model.score(read_line(line).words) / len(line.split()))
 

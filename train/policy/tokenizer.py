@@ -10,11 +10,7 @@ from learnable.train.policy.packing import Encoded
 
 VOCABULARY = 2048
 POSITIONS = 512
-PAD, BOS, EOS = "<pad>", "<bos>", "<eos>"
-SHORT = 8  # tokens of a completion
-MANY_LINES = 14
 DECISIVE = 6.0  # weight of a token that decides, against 1 for the others
-CHAT_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 
 
 def train_tokenizer(texts: Iterable[str], folder: Path) -> None:
@@ -26,19 +22,20 @@ def train_tokenizer(texts: Iterable[str], folder: Path) -> None:
     digits = pre_tokenizers.Digits(individual_digits=True)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([digits, pre_tokenizers.ByteLevel(add_prefix_space=False)])
     tokenizer.decoder = decoders.ByteLevel()
+    pad, bos, eos = "<pad>", "<bos>", "<eos>"
     trainer = trainers.BpeTrainer(
         vocab_size=VOCABULARY,
-        special_tokens=[PAD, BOS, EOS],
+        special_tokens=[pad, bos, eos],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(single=f"{BOS} $A", special_tokens=[(BOS, 1)])
+    tokenizer.post_processor = processors.TemplateProcessing(single=f"{bos} $A", special_tokens=[(bos, 1)])
     make_tokenizer: Any = PreTrainedTokenizerFast
     wrapped = make_tokenizer(
-        tokenizer_object=tokenizer, pad_token=PAD, bos_token=BOS, eos_token=EOS, model_max_length=POSITIONS
+        tokenizer_object=tokenizer, pad_token=pad, bos_token=bos, eos_token=eos, model_max_length=POSITIONS
     )
-    wrapped.chat_template = CHAT_TEMPLATE
+    wrapped.chat_template = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
     wrapped.save_pretrained(folder)
 
 
@@ -67,10 +64,10 @@ def weigh(completion: list[int], ending: set[int], last: float = DECISIVE) -> li
     Without this the many tokens of verse, most of them free to be any word, outweigh the few that decide an
     answer or a rhyme.
     """
-    if len(completion) <= SHORT:
+    if len(completion) <= 8:  # all of a short answer decides
         return [DECISIVE] * len(completion)
     following = [*completion[1:], -1]
     weights = [DECISIVE if next_token in ending else 1.0 for next_token in following]
-    if sum(next_token in ending for next_token in following) >= MANY_LINES:
+    if sum(next_token in ending for next_token in following) >= 14:  # the lines of a sonnet
         weights[-2] = last
     return weights

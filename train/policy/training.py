@@ -19,11 +19,6 @@ from learnable.train.policy.model import (
 )
 from learnable.train.policy.packing import Rows
 
-ROWS_PER_STEP = 16
-LOG_EVERY = 50
-SAVE_EVERY = 400
-PEAK_AGAIN = 0.5  # of the learning rates, in the second run
-
 
 def train_ranks(folder: Path, seed: int, ranks: int = 2, *, again: bool = False) -> None:
     """Train on `folder/rows.npz` and leave the weights in `folder/weights`; `again` goes on from those there."""
@@ -42,7 +37,7 @@ def _train_rank(rank: int, folder: Path, seed: int, ranks: int, again: bool) -> 
     distributed.init_process_group("gloo", init_method=store, rank=rank, world_size=ranks)
     rows = Rows.load(folder / "rows.npz")
     model = load_model(folder / "weights") if again else make_model(seed)
-    run_steps(model, rows, rank, ranks, folder, peak=PEAK_AGAIN if again else 1.0)
+    run_steps(model, rows, rank, ranks, folder, peak=0.5 if again else 1.0)  # of the learning rates
     if rank == 0:
         save_weights(model, folder / "weights")
     distributed.destroy_process_group()
@@ -54,12 +49,13 @@ def run_steps(model: Any, rows: Rows, rank: int, ranks: int, folder: Path, *, pe
 
     optimizers = make_optimizers(model)
     rates = (peak * LEARNING_RATE, peak * LEARNING_RATE * EMBEDDING_SHARE)
-    steps = len(rows.ids) // ROWS_PER_STEP
+    rows_per_step = 16
+    steps = len(rows.ids) // rows_per_step
     started, smooth = time.monotonic(), 0.0
     for step in range(steps):
         for optimizer, rate in zip(optimizers, rates, strict=True):
             optimizer.param_groups[0]["lr"] = rate * schedule_rate(step, steps)
-        loss = compute_loss(model, rows, np.arange(step * ROWS_PER_STEP + rank, (step + 1) * ROWS_PER_STEP, ranks))
+        loss = compute_loss(model, rows, np.arange(step * rows_per_step + rank, (step + 1) * rows_per_step, ranks))
         loss.backward()
         mean = average_gradients(model, loss, ranks)
         clip_grad_norm_(model.parameters(), 1.0)
@@ -67,9 +63,9 @@ def run_steps(model: Any, rows: Rows, rank: int, ranks: int, folder: Path, *, pe
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
         smooth = mean if step == 0 else 0.97 * smooth + 0.03 * mean
-        if rank == 0 and (step + 1) % LOG_EVERY == 0:
+        if rank == 0 and (step + 1) % 50 == 0:
             print(f"step {step + 1}/{steps} loss {smooth:.3f} {time.monotonic() - started:.0f} s", flush=True)
-        if rank == 0 and (step + 1) % SAVE_EVERY == 0:
+        if rank == 0 and (step + 1) % 400 == 0:
             save_weights(model, folder / "weights")
 
 

@@ -47,15 +47,6 @@ from learnable.train.preflight.device import Device
 from learnable.train.settings import TrainSettings
 
 FLOAT, HALF = 4, 2  # bytes
-TILE_TOKENS, TILE_WORDS = 4096, 32768  # of TRL's fused head (trl/kernels/chunked_logprob.py, trl/trainer/utils.py)
-TILES_WITHOUT_TRITON = 9  # the tile, and the float32 temporaries of the same file's `_backward_tile` that live at once
-LINEAR_LAYERS = 7  # of a decoder layer: queries, keys, values and output; gate, up and down
-NEXT_TOKEN_COPIES = 4  # logits, scores, probabilities, and the sorted ones of top-k or top-p
-VLLM_SHARE = 0.3  # TRL's vllm_gpu_memory_utilization
-RETURNED_BLOCK = 32 << 20  # bytes: glibc's DEFAULT_MMAP_THRESHOLD_MAX, from which on blocks are returned at once
-KEPT_OF_PASS, KEPT_OF_ADAPTERS, KEPT_OF_GENERATION = 0.25, 0.9, 0.8  # shares of freed memory, fitted to 22 runs
-ROOM = 0.9  # of a device: the rest is for the runtime and for fragments
-OFFLOADING = ("optim", "deepspeed", "fsdp", "fsdp_config")  # TRL's settings with which less may do
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +228,8 @@ def estimate_memory(
         ),
         logits=count_logits(shape, device, passed.tokens, activation),
         kv_cache=(2 * shape.layers + 1) * shape.key_width * activation * samples * width,
-        next_tokens=NEXT_TOKEN_COPIES * FLOAT * samples * shape.vocabulary,
+        # Logits, scores, probabilities, and the sorted ones of top-k or top-p.
+        next_tokens=4 * FLOAT * samples * shape.vocabulary,
         prefill=samples * prompt_tokens * activation * count_prefill(shape),
     )
     return replace(found, fragments=count_fragments(found, passed.tokens * shape.hidden * FLOAT, rank))
@@ -256,7 +248,8 @@ def count_activations(
         checkpoint: bytes of each number between layers, where gradient checkpointing keeps these alone.
     """
     norm = (2 if rank else 3) * FLOAT * shape.hidden
-    inner = 4 * (shape.query_width + shape.feed_forward) + LINEAR_LAYERS * rank
+    # Adapters stand beside seven linear layers: queries, keys, values and output; gate, up and down.
+    inner = 4 * (shape.query_width + shape.feed_forward) + 7 * rank
     layer = passed.tokens * (2 * norm + activation * inner) + activation * passed.rows * passed.width**2
     if checkpoint:
         return passed.tokens * (norm + shape.layers * shape.hidden * checkpoint) + layer
@@ -270,10 +263,12 @@ def count_prefill(shape: ModelShape) -> int:
 
 def count_logits(shape: ModelShape, device: Device, tokens: int, activation: int) -> int:
     """Return the bytes of the fused head's tiles, which never hold the logits of a whole pass."""
-    rows = min(tokens, TILE_TOKENS)
+    # A tile of TRL's fused head (trl/kernels/chunked_logprob.py, trl/trainer/utils.py) has so many tokens and words.
+    rows, words = min(tokens, 4096), 32768
     if device.kind == "cuda":
-        return rows * TILE_WORDS * activation
-    return TILES_WITHOUT_TRITON * rows * min(shape.vocabulary, TILE_WORDS) * FLOAT
+        return rows * words * activation
+    # Nine: the tile, and the float32 temporaries of `_backward_tile` in the same file that live at once.
+    return 9 * rows * min(shape.vocabulary, words) * FLOAT
 
 
 def count_fragments(found: MemoryEstimate, block: int, rank: int) -> int:
@@ -284,14 +279,15 @@ def count_fragments(found: MemoryEstimate, block: int, rank: int) -> int:
         block: bytes of a layer's input, the smallest of the activations.
         rank: of the adapter that is trained, 0 where every weight is.
     """
-    if found.device.kind == "cuda" or block >= RETURNED_BLOCK:
+    returned = 32 << 20  # bytes: glibc's DEFAULT_MMAP_THRESHOLD_MAX, from which on blocks are returned at once
+    if found.device.kind == "cuda" or block >= returned:
         return 0
-    share = KEPT_OF_ADAPTERS if rank else KEPT_OF_PASS
-    return int(share * found.activations + KEPT_OF_GENERATION * found.generating)
+    share = 0.9 if rank else 0.25  # of freed memory, as .8 below: fitted to 22 runs
+    return int(share * found.activations + 0.8 * found.generating)
 
 
 def _share_of_vllm(settings: TrainSettings, device: Device) -> int:
-    share = settings.trl.get("vllm_gpu_memory_utilization", VLLM_SHARE)
+    share = settings.trl.get("vllm_gpu_memory_utilization", 0.3)  # TRL's default
     return int(device.memory * share) if settings.use_vllm and isinstance(share, int | float) else 0
 
 
@@ -301,9 +297,11 @@ Fit = Literal["fits", "may not fit", "cannot fit"]
 def judge_fit(estimate: MemoryEstimate, settings: TrainSettings) -> Fit:
     """Return whether a run fits its device: not where what no micro batch does without is too much for it."""
     memory = estimate.device.memory
-    if estimate.required * estimate.processes > memory and not any(name in settings.trl for name in OFFLOADING):
+    may_offload = any(name in settings.trl for name in ("optim", "deepspeed", "fsdp", "fsdp_config"))
+    if estimate.required * estimate.processes > memory and not may_offload:
         return "cannot fit"
-    return "fits" if estimate.peak * estimate.processes <= ROOM * memory else "may not fit"
+    # A tenth of a device is for the runtime and for fragments.
+    return "fits" if estimate.peak * estimate.processes <= 0.9 * memory else "may not fit"
 
 
 def explain_fit(estimate: MemoryEstimate, settings: TrainSettings) -> str:

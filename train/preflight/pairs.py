@@ -13,10 +13,6 @@ from learnable.data.policies import Policy, read_context_length
 from learnable.train.preflight.shards import count_rows, join_turns, measure_longest_prompt
 from learnable.train.settings import TrainSettings
 
-# What is about completions that are generated, grouped and rewarded while a policy trains.
-OF_GRPO = ("num_generations", "no_kl", "loss_type", "signal", "reward_range", "scale_rewards", "use_vllm", "eval_steps")
-ROUNDING = 1e-9  # of a difference of two rewards: .7 - .5 is .19999999999999996
-
 
 def check_preferences(settings: TrainSettings) -> None:
     """Raise `LearnableError` for settings that DPO cannot work with or has no use for, and for its own elsewhere."""
@@ -26,8 +22,11 @@ def check_preferences(settings: TrainSettings) -> None:
                 f"`dpo_margin` {settings.dpo_margin:g} has no use under `method` {settings.method}: leave it out"
             )
         return
+    # What is about completions that are generated, grouped and rewarded while a policy trains.
+    of_grpo = {"num_generations", "no_kl", "loss_type", "signal", "reward_range"}
+    of_grpo |= {"scale_rewards", "use_vllm", "eval_steps"}
     for one in fields(TrainSettings):
-        if one.name in OF_GRPO and getattr(settings, one.name) != one.default:
+        if one.name in of_grpo and getattr(settings, one.name) != one.default:
             raise LearnableError(
                 f"`{one.name}` has no use under `method` dpo, which trains on stored completions: "
                 "leave it out, or the preset that has it"
@@ -48,7 +47,8 @@ def read_pairs(curated: CuratedSet, settings: TrainSettings) -> pa.Table:
     Raises `LearnableError` for a broken shard.
     """
     rows = curated.read("preferences", settings.families)
-    return rows.filter(pc.greater_equal(rows["margin"], pa.scalar(settings.least_margin - ROUNDING)))
+    margin = settings.least_margin - 1e-9  # rewards differ by rounding: .7 - .5 is .19999999999999996
+    return rows.filter(pc.greater_equal(rows["margin"], pa.scalar(margin)))
 
 
 def explain_pairs(settings: TrainSettings, curated: CuratedSet, taken: int) -> list[str]:

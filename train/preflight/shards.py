@@ -18,9 +18,7 @@ from learnable.data.policies import Policy, read_context_length
 from learnable.train.settings import TrainSettings
 from learnable.verifiers.registry import check_trusted, find_verifier, source_hash
 
-MEASURED_PROMPTS = 64  # the longest prompts in characters, among which the longest in tokens is searched
 NEEDED_COLUMNS = ("prompt", "verifier", "spec")
-CURATE = "curate it with find-learnable"
 HOW_TO_GET = {
     "reserve": "curate it with `preset` hard-biased, or with a preset file of yours that has a reserve",
     "demonstrations": "curate it again with find-learnable",
@@ -57,7 +55,8 @@ def check_rows(settings: TrainSettings, curated: CuratedSet, rows: Mapping[str, 
     where = str(curated.path)
     part, count = settings.rows_part, rows[settings.rows_part]
     if not curated.shards(part):
-        raise LearnableError(f"curated set {where!r} has no {part}-*.parquet shard: {HOW_TO_GET.get(part, CURATE)}")
+        how = HOW_TO_GET.get(part, "curate it with find-learnable")
+        raise LearnableError(f"curated set {where!r} has no {part}-*.parquet shard: {how}")
     if not count:
         raise LearnableError(f"curated set {where!r} {WHY_EMPTY.get(part, NOTHING_KEPT)}")
     if settings.evaluate and not (rows["test"] or settings.measured_on):
@@ -176,7 +175,7 @@ def measure_longest_prompt(texts: Iterable[str], policy: Policy) -> int | None:
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    longest = nlargest(MEASURED_PROMPTS, texts, key=len)
+    longest = nlargest(64, texts, key=len)  # in characters: the longest in tokens is among them
     return max((len(encoding.ids) for encoding in tokenizer.encode_batch(longest)), default=None)
 
 

@@ -7,18 +7,13 @@ from collections.abc import Iterable, Mapping
 from learnable.data.curated.manifest import LengthsRecord, Manifest
 from learnable.train.settings import TrainSettings, usual_learning_rate
 
-FEW_GENERATIONS = 8
-FEW_HELD_OUT = 8
 MANY_EPOCHS = 20
-COLD = 0.5
-# How far from the usual learning rate presets go. Twice the upper end is known to have lost what a policy knew.
-SLOWEST, FASTEST = 0.1, 5.0
 
 
 def warn_of_groups(settings: TrainSettings) -> list[str]:
     """Warn of groups so small that many will have no spread."""
     generations = settings.num_generations
-    if generations >= FEW_GENERATIONS or settings.method != "grpo":
+    if generations >= 8 or settings.method != "grpo":
         return []
     return [
         f"`num_generations` {generations} is small: at a pass rate of 0.25, "
@@ -29,7 +24,7 @@ def warn_of_groups(settings: TrainSettings) -> list[str]:
 def warn_of_temperature(settings: TrainSettings) -> list[str]:
     """Warn of completions drawn so cold that those of a prompt are alike."""
     temperature = settings.sampling.temperature
-    if temperature > COLD or settings.method != "grpo":
+    if temperature > 0.5 or settings.method != "grpo":
         return []
     return [
         f"`temperature` {temperature:g} is low: completions of a prompt come out alike, so groups lose their spread "
@@ -78,7 +73,8 @@ def warn_of_learning_rate(settings: TrainSettings, parameters: int | None, *, lo
     if rate is None or parameters is None or settings.method == "sft":
         return []
     usual = usual_learning_rate(parameters, lora=lora)
-    low, high = usual * SLOWEST, usual * FASTEST
+    # As far as presets go. Twice the upper end is known to have lost what a policy knew.
+    low, high = usual * 0.1, usual * 5.0
     if low * (1 - 1e-9) <= rate <= high * (1 + 1e-9):
         return []
     what = f"{'adapters on ' if lora else ''}a policy of {parameters:,} parameters"
@@ -132,6 +128,6 @@ def warn_of_collapse(settings: TrainSettings) -> list[str]:
 
 def warn_of_few_held_out(settings: TrainSettings, held_out: int) -> list[str]:
     """Warn of an evaluation that cannot tell."""
-    if not settings.evaluate or held_out >= FEW_HELD_OUT:
+    if not settings.evaluate or held_out >= 8:
         return []
     return [f"only {held_out} held-out prompts: too few to tell a change from chance"]

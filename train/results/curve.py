@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Series = NDArray[np.float64]
-REWARD, WITHIN_STD, ZERO_STD, HELD_OUT = "#1f5fa8", "#7a5ea8", "#c8553d", "#2a7f5f"
+REWARD_COLOR, WITHIN_STD_COLOR, ZERO_STD_COLOR, HELD_OUT_COLOR = "#1f5fa8", "#7a5ea8", "#c8553d", "#2a7f5f"
 INK, GREY = "#2b3440", "#5f6b7a"
 STYLE: Any = {
     "font.size": 10,
@@ -48,13 +48,13 @@ def draw_curve(records: Sequence[StepRecord], held_out: HeldOut | None, path: Pa
         if held_out:
             draw_held_out(upper, held_out, find_last_step(records))
         if read_series(records, "reward")[0].size:
-            draw_series(middle, records, "within_group_std", WITHIN_STD, "within-\ngroup std")
-            draw_series(lower, records, "frac_reward_zero_std", ZERO_STD, "zero-std\ngroups")
+            draw_series(middle, records, "within_group_std", WITHIN_STD_COLOR, "within-\ngroup std")
+            draw_series(lower, records, "frac_reward_zero_std", ZERO_STD_COLOR, "zero-std\ngroups")
             lower.set_ylim(0, 1)
             lower.set_yticks([0, 0.5, 1], ["0", "50%", "100%"])
         else:  # supervised: no groups, no rewards
-            draw_series(middle, records, "loss", WITHIN_STD, "loss")
-            draw_series(lower, records, "grad_norm", ZERO_STD, "gradient\nnorm")
+            draw_series(middle, records, "loss", WITHIN_STD_COLOR, "loss")
+            draw_series(lower, records, "grad_norm", ZERO_STD_COLOR, "gradient\nnorm")
         lower.set_xlabel("training step")
         lower.set_xticks(choose_ticks(find_last_step(records)))
         upper.set_title(write_title(held_out), loc="left", fontsize=12, color=INK, pad=12)
@@ -65,11 +65,11 @@ def draw_curve(records: Sequence[StepRecord], held_out: HeldOut | None, path: Pa
 def draw_reward(axes: Axes, records: Sequence[StepRecord]) -> None:
     """Draw mean reward a step and its running mean, and what was held out where training looked at it."""
     steps, rewards = read_series(records, "reward")
-    axes.plot(steps, rewards, color=REWARD, alpha=0.3, lw=1)
-    axes.plot(steps, smooth(rewards), color=REWARD, lw=2.4, label="training reward")
+    axes.plot(steps, rewards, color=REWARD_COLOR, alpha=0.3, lw=1)
+    axes.plot(steps, smooth(rewards), color=REWARD_COLOR, lw=2.4, label="training reward")
     eval_steps, eval_rewards = read_series(records, "eval_reward")
     if eval_steps.size:
-        axes.plot(eval_steps, eval_rewards, color=HELD_OUT, lw=1, ls=":", marker=".", label="held-out, during")
+        axes.plot(eval_steps, eval_rewards, color=HELD_OUT_COLOR, lw=1, ls=":", marker=".", label="held-out, during")
     axes.set_ylabel("mean reward")
     axes.margins(y=0.12)
 
@@ -81,7 +81,7 @@ def draw_held_out(axes: Axes, held_out: HeldOut, last: float) -> None:
     _draw_ends(axes, (-unit, last + unit), mean, "o", "held-out, before and after")
     _draw_ends(axes, (-2.2 * unit, last + 2.2 * unit), greedy, "D", "held-out, greedy")
     for x, end, side in ((-2.9 * unit, mean.before, "right"), (last + 2.9 * unit, mean.after, "left")):
-        axes.text(x, end.value, f"{end.value:.3f}", color=HELD_OUT, weight="bold", ha=side, va="center")
+        axes.text(x, end.value, f"{end.value:.3f}", color=HELD_OUT_COLOR, weight="bold", ha=side, va="center")
     axes.set_xlim(-6.2 * unit, last + 6.2 * unit)
 
 
@@ -144,10 +144,10 @@ def write_title(held_out: HeldOut | None) -> str:
 def _draw_ends(axes: Axes, at: tuple[float, float], measure: MeasureChange, marker: str, label: str) -> None:
     ends = (measure.before, measure.after)
     errors = [[end.value - end.low for end in ends], [end.high - end.value for end in ends]]
-    inside = HELD_OUT if marker == "o" else "white"
+    inside = HELD_OUT_COLOR if marker == "o" else "white"
     look: dict[str, Any] = {
         "fmt": marker,
-        "color": HELD_OUT,
+        "color": HELD_OUT_COLOR,
         "mfc": inside,
         "ms": 6,
         "capsize": 3,

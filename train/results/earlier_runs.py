@@ -19,9 +19,6 @@ from learnable.train.results.evaluation import Evaluation, read_evaluation
 from learnable.train.results.statistics import Interval
 from learnable.train.settings import PARTS, TrainSettings
 
-# Settings that may differ between two runs that are compared: those under comparison, and those that change no step.
-FREE = {"part", "sampler", "curated", "output", "policy", "resume", "save_steps", "report_to", "eval_steps", "eval_k"}
-FREE |= {"num_processes", "micro_batch_size", "allow_silent_reward", "engine_options"}
 DRAWINGS = tuple(f"{part}{live}" for part in PARTS for live in (" (live)", ""))  # what stands first is compared first
 
 
@@ -130,9 +127,12 @@ def _read_run(file: Path, settings: TrainSettings, curated: str, policy_id: str)
     differs = (
         [] if report.get("policy_id") == policy_id else [f"policy {report.get('policy_id')} there, {policy_id} here"]
     )
+    # What may differ between two runs that are compared: what is under comparison, and what changes no step.
+    free = {"part", "sampler", "curated", "output", "policy", "resume", "save_steps", "report_to", "eval_steps"}
+    free |= {"eval_k", "num_processes", "micro_batch_size", "allow_silent_reward", "engine_options"}
     for name, here in settings.as_json().items():
         there = theirs.get(name)
-        if name not in FREE and there != here:
+        if name not in free and there != here:
             differs.append(f"{name.replace('_', ' ')} {there} there, {here} here")
     if not all((file.parent / f"{when}.json").is_file() for when in ("before", "after")):
         differs.append("its rewards a prompt are gone")

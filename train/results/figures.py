@@ -18,8 +18,6 @@ from learnable.train.results.comparison import (
 from learnable.train.results.evaluation import PromptResult
 from learnable.train.results.statistics import CONFIDENCE, Interval, estimate_change, estimate_mean
 
-EVERYTHING = "all"
-
 
 @dataclass(frozen=True, slots=True)
 class Figures:
@@ -94,7 +92,7 @@ def list_groups(results: Sequence[PromptResult]) -> Iterator[tuple[str, str, lis
 
     Difficulties are counted to the nearest whole number; prompts without one are in no group of theirs.
     """
-    yield EVERYTHING, "", list(range(len(results)))
+    yield "all", "", list(range(len(results)))
     names: Mapping[str, Callable[[PromptResult], str | None]] = {
         "part": lambda result: result.part,
         "family": lambda result: result.family,

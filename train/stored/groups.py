@@ -19,7 +19,6 @@ from learnable.data.records import Prompt, content_id
 
 SCORE = ("reward", "passed", "verdict", "reason", "components")
 UNUSABLE = 0.1  # share of a prompt's rollouts; where more cannot be used, the rest is a biased sample of it
-TEXTS_AT_ONCE = 4096
 
 
 def read_scored(ledger: Ledger, draw: Draw, prompts: Sequence[Prompt], versions: dict[str, str]) -> pl.DataFrame:
@@ -65,7 +64,7 @@ def add_tokens(
 def _encode(tokenizer: Any, rows: pl.DataFrame, stop: Sequence[str]) -> list[list[int] | None]:
     """Return the tokens of each whole text; None where it is not sure that they are those that were drawn."""
     found: list[list[int] | None] = []
-    for part in rows.with_columns(text=pl.col("reasoning") + pl.col("completion")).iter_slices(TEXTS_AT_ONCE):
+    for part in rows.with_columns(text=pl.col("reasoning") + pl.col("completion")).iter_slices(4096):
         texts = part["text"].to_list()
         encoded = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
         decoded = tokenizer.batch_decode(encoded, skip_special_tokens=True)

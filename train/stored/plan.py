@@ -23,15 +23,17 @@ from learnable.train.stored.groups import SCORE, add_tokens, deal_groups, plan_b
 from learnable.verifiers.registry import find_verifier
 
 FILE = "stored_rollouts.parquet"
-START = "start_logprobs"  # column: log-probabilities by the policy as training began, where the trainer keeps none
+START_LOGPROBS = (
+    "start_logprobs"  # column: log-probabilities by the policy as training began, where the trainer keeps none
+)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredBatch:
     """Stored groups for one generation batch. `rows` are those of the data set, each once and in their order.
 
-    `completions` has a row each, group by group, with the columns `token_ids`, those of `SCORE`, and `START` where the
-    trainer does not keep the policy of the start.
+    `completions` has a row each, group by group, with the columns `token_ids`, those of `SCORE`, and `START_LOGPROBS`
+    where the trainer does not keep the policy of the start.
     """
 
     rows: tuple[int, ...]

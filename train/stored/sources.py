@@ -22,10 +22,6 @@ from learnable.train.stored.plan import list_prompts, make_batches, read_groups
 if TYPE_CHECKING:
     from trl import GRPOTrainer
 
-REPLACED = ("_generate_and_score_completions", "_generate_single_turn", "_compute_loss", "use_vllm", "ref_model")
-ATTACHED = "learnability_sampler"  # the trainer's attribute
-REFERENCE = "ref"  # TRL's name for the copy of a given adapter as it was
-
 
 @dataclass(frozen=True, slots=True)
 class StoredSource:
@@ -74,7 +70,8 @@ def explain_none(draw: Draw, groups: pl.DataFrame, size: int, prompts: int) -> s
 def check_trainer(trainer: GRPOTrainer) -> None:
     """Raise `LearnableError` for a trainer that stored completions cannot be given to."""
     own: Any = trainer
-    if missing := [name for name in REPLACED if not hasattr(own, name)]:
+    replaced = ("_generate_and_score_completions", "_generate_single_turn", "_compute_loss", "use_vllm", "ref_model")
+    if missing := [name for name in replaced if not hasattr(own, name)]:
         raise LearnableError(f"stored rollouts do not know this version of TRL: no {', '.join(missing)}")
     for name in ("tools", "environment_factories", "rollout_func"):
         if getattr(own, name, None):
@@ -90,7 +87,7 @@ def find_sampler(trainer: GRPOTrainer) -> LearnabilitySampler:
     order = own._get_train_sampler()
     if not isinstance(order, LiveOrder):
         return LearnabilitySampler.attach(trainer, is_even=True)
-    sampler: LearnabilitySampler = getattr(own, ATTACHED)
+    sampler: LearnabilitySampler = own.learnability_sampler
     if sampler.order.picker.course:
         raise LearnableError("stored rollouts are not drawn stage by stage: leave out the curriculum")
     return sampler
@@ -101,7 +98,8 @@ def find_policy_id(trainer: GRPOTrainer) -> str:
     own: Any = trainer
     model = own.accelerator.unwrap_model(own.model)
     name = str(model.config._name_or_path)
-    if REFERENCE in getattr(model, "peft_config", {}) or not name:
+    # "ref" is TRL's name for the copy of a given adapter as it was.
+    if "ref" in getattr(model, "peft_config", {}) or not name:
         raise LearnableError(
             "what the trainer's model was loaded from is not known, or has an adapter: name whose rollouts these are "
             "(policy_id)"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from learnable.train.stored.plan import FILE, START, StoredBatch, write_batches
+from learnable.train.stored.plan import FILE, START_LOGPROBS, StoredBatch, write_batches
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,7 +24,7 @@ def pad_start(completions: pl.DataFrame, output: Any) -> Tensor:
     """Return the measured log-probabilities of completions, (completions, tokens), 0 where padded."""
     mask = output["completion_mask"]
     old: Tensor = mask.new_zeros(mask.shape, dtype=output["advantages"].dtype)
-    for number, logs in enumerate(completions[START].to_list()):
+    for number, logs in enumerate(completions[START_LOGPROBS].to_list()):
         old[number, : len(logs)] = old.new_tensor(logs)
     return old
 
@@ -47,7 +47,7 @@ def measure_start(trainer: Any, batches: Sequence[StoredBatch], folder: Path) ->
     if trainer.is_world_process_zero():
         table = pl.read_parquet(folder / FILE)
         found = [one for group in groups for one in logs[group]]
-        write_batches(table.with_columns(pl.Series(START, found, pl.List(pl.Float32))), folder)
+        write_batches(table.with_columns(pl.Series(START_LOGPROBS, found, pl.List(pl.Float32))), folder)
     trainer.accelerator.wait_for_everyone()
 
 

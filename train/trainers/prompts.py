@@ -34,7 +34,6 @@ RESERVED_COLUMNS = (
     CERTIFIED_PASS_RATE,
     STORED_SCORE,
 )
-EVAL_PROMPTS, REVIEW_PROMPTS = 32, 16  # held-out prompts that a look takes, or some more: kept ones, and mastered ones
 
 
 def load_prompts(curated: PathOrUrl, part: str = POOL_PART, families: Collection[str] = ()) -> Dataset:
@@ -77,7 +76,7 @@ def load_looks(curated: CuratedSet, families: Collection[str], batch: int) -> di
     kept, mastered = curated.read("test", families), curated.read_mastered("test", families)
     if mastered.num_rows:
         mastered = mastered.filter(pc.equal(mastered["pass_rate"], pa.scalar(1.0)))
-    wanted = {HELD_OUT: (kept, EVAL_PROMPTS), REVIEW: (mastered, REVIEW_PROMPTS)}
+    wanted = {HELD_OUT: (kept, 32), REVIEW: (mastered, 16)}  # prompts, or some more: see `fill_batches`
     looks = {
         name: make_dataset(curated, rows.slice(0, fill_batches(count, rows.num_rows, batch)))
         for name, (rows, count) in wanted.items()

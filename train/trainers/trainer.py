@@ -17,7 +17,7 @@ import pyarrow as pa
 from learnable.data.errors import LearnableError
 from learnable.train.child import OnEvent
 from learnable.train.file_settings import read_settings
-from learnable.train.live.hooks import NUMBERS, LiveSamplerWarning, is_dry
+from learnable.train.live.hooks import NUMBERS_FILE, LiveSamplerWarning, is_dry
 from learnable.train.monitor.records import MetricsFile, StepRecord, read_metrics
 from learnable.train.monitor.watching import Alarm, Monitor
 from learnable.train.preflight.resolution import TrainingRun, open_run
@@ -26,7 +26,7 @@ from learnable.train.settings import TrainSettings
 
 CHECKPOINTS = "checkpoints"
 STATE = "trainer_state.json"  # of a checkpoint
-POLICY = "policy"
+POLICY_FOLDER = "policy"
 ALARMS = "alarms"  # checkpoints of steps that raised an alarm
 SUMMARY = "training.json"
 REFERENCE = "ref"  # TRL's name for the copy of a given adapter as it was
@@ -256,7 +256,7 @@ def make_lora_config(rank: int) -> Any:
 
 def save_policy(trainer: Any, settings: TrainSettings) -> None:
     """Write the trained policy and its tokenizer where vLLM and transformers can load it; adapters are merged in."""
-    target, partial = settings.folder / POLICY, settings.folder / f".{POLICY}.partial"
+    target, partial = settings.folder / POLICY_FOLDER, settings.folder / f".{POLICY_FOLDER}.partial"
     model = trainer.accelerator.unwrap_model(trainer.model)
     adapters = getattr(model, "peft_config", {})
     if adapters and trainer.is_world_process_zero():
@@ -278,7 +278,7 @@ def find_last_checkpoint(settings: TrainSettings) -> Path | None:
     The trainer's state is what transformers writes last, and the live sampler's what we write after it: a process that
     is killed leaves either of them out, or a part of the first.
     """
-    last = NUMBERS if settings.has_sampler_state else STATE
+    last = NUMBERS_FILE if settings.has_sampler_state else STATE
     found = [path for path in (settings.folder / CHECKPOINTS).glob("checkpoint-*") if (path / last).is_file()]
     return max((path for path in found if _is_json(path / STATE)), key=read_step, default=None)
 

@@ -26,7 +26,6 @@ from learnable.data.progress import watched_by
 UNSCORED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 STOPPED_ABLATION = "stopped: runs that are finished are kept, the same command goes on from there"
 STOPPED_RUN = "stopped: finished groups are in the store, the same command goes on from there"
-FILE_WIDTH = 100  # columns, where the output is no terminal and COLUMNS says nothing
 
 
 class ResultConsole(SafeConsole):
@@ -81,7 +80,7 @@ def open_shell(*, as_json: bool, quiet: bool, stopped: str = "stopped") -> Itera
         shell = Shell(
             as_json=as_json,
             quiet=quiet,
-            out=ResultConsole(file=stdout, width=None if stdout.isatty() else read_columns() or FILE_WIDTH),
+            out=ResultConsole(file=stdout, width=None if stdout.isatty() else read_columns() or 100),
             err=SafeConsole(stderr=True),
         )
         try:

@@ -227,7 +227,7 @@ def test_a_model_that_only_a_server_knows_gets_texts_unless_told(monkeypatch: py
     monkeypatch.setattr(chat, "read_chat_template", refuse)
     decided = chat.decide_chat(CurateSettings(engine=server))
     assert not decided.is_on
-    assert decided.why == chat.UNSEEN
+    assert decided.why == chat.TEMPLATE_UNSEEN
     assert chat.decide_chat(CurateSettings(engine=server, chat=ChatSettings("on"))).is_on
     wanted = as_chat(Prompt("2 + 2 = ", "arithmetic", {"answer": 4}, family="f", form="F"), "Be brief.")
     shown = chat.render_first(CurateSettings(engine=server), Policy("m", "m@served-0123"), [wanted])

@@ -13,7 +13,7 @@ from unittest import mock
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy
 from learnable.data.records import Prompt, Rollout, Sampling
-from learnable.rollouts.policy_tokens import NOTHING
+from learnable.rollouts.policy_tokens import NO_OPTIONS
 from learnable.rollouts.ray import engine as ray_engine
 from learnable.rollouts.ray.cluster import Footprint
 from learnable.rollouts.ray.dataset import SLOT_ROWS, SLOTS, AnswerRow, Replicas, RequestRow
@@ -31,7 +31,7 @@ class Tokens:
     stops: frozenset[int] = frozenset({STOP})
     max_context: int = CONTEXT
 
-    def encode(self, prompt: Prompt, template_args: Mapping[str, object] = NOTHING) -> list[int]:
+    def encode(self, prompt: Prompt, template_args: Mapping[str, object] = NO_OPTIONS) -> list[int]:
         return list(map(ord, prompt.text))
 
     def tell_apart(self, rollouts: Sequence[Rollout], prompt: Prompt, sampling: Sampling) -> list[Rollout]:

@@ -13,7 +13,7 @@ import pytest
 from learnable.data.errors import LearnableError
 from learnable.train import LearnabilitySampler
 from learnable.train.live.course import Course
-from learnable.train.live.hooks import LIVE_COLUMNS, NUMBERS, ROW, read_certificates
+from learnable.train.live.hooks import LIVE_COLUMNS, NUMBERS_FILE, ROW, read_certificates
 from learnable.train.monitor.records import StepRecord
 from learnable.verifiers.families.curriculum import Curriculum, Stage
 
@@ -183,7 +183,9 @@ def test_what_cannot_work_is_refused(tiny_policy: Path, tmp_path: Path, prompts:
     static.train()
     live, _ = make_trainer(tiny_policy, tmp_path / "run", prompts)
     LearnabilitySampler.attach(live)
-    with pytest.raises(LearnableError, match=f"no {NUMBERS}: the run that wrote this checkpoint had no live sampler"):
+    with pytest.raises(
+        LearnableError, match=f"no {NUMBERS_FILE}: the run that wrote this checkpoint had no live sampler"
+    ):
         live.train(resume_from_checkpoint=True)
 
 

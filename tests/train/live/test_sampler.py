@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from learnable.data.errors import LearnableError
 from learnable.train.live.rates import Certificates, PassRates
-from learnable.train.live.sampler import REVIEWED, BatchLayout, LiveOrder, PromptPicker
+from learnable.train.live.sampler import PLACES_A_REVIEW, BatchLayout, LiveOrder, PromptPicker
 
 GROUP = 16
 
@@ -81,7 +81,7 @@ def test_without_certificates_dead_prompts_are_soon_left_alone() -> None:
 
 def test_every_prompt_is_reviewed_in_the_end() -> None:
     truth = np.array([1.0] * 30 + [0.5] * 10)
-    batches = play(make_picker(truth, 4, told=200), truth, 40 * REVIEWED // 4)
+    batches = play(make_picker(truth, 4, told=200), truth, 40 * PLACES_A_REVIEW // 4)
     assert set(np.concatenate(batches).tolist()) == set(range(40))
 
 

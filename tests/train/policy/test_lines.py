@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.train.policy.lexicon import count_syllables, find_rhyme, find_stress, load_lexicon
-from learnable.train.policy.lines import IAMBIC, _Filling, _read_frame, draw_ends, write_line
+from learnable.train.policy.lines import IAMBIC_LINE, _Filling, _read_frame, draw_ends, write_line
 
 TOPICS = pytest.importorskip("learnable.verifiers.poetry.subjects").TOPICS
 
@@ -44,7 +44,7 @@ def test_stresses_alternate_where_the_metre_is_iambic():
     rng = random.Random(4)
     for _ in range(60):
         end = draw_ends(rng, rng.randrange(len(load_lexicon().ends)), 1)[0]
-        marks = [find_stress(word) for word in write_line(rng, 10, end, metre=IAMBIC).split()]
+        marks = [find_stress(word) for word in write_line(rng, 10, end, metre=IAMBIC_LINE).split()]
         place = 0
         for stresses in marks:
             for behind, mark in enumerate(stresses):
@@ -57,7 +57,7 @@ def test_verbs_are_said_of_what_they_fit():
     lexicon, rng = load_lexicon(), random.Random(9)
     fits = []
     for _ in range(400):
-        filling = _Filling(rng, _read_frame("DNIPDE"), "sleet", None, IAMBIC)
+        filling = _Filling(rng, _read_frame("DNIPDE"), "sleet", None, IAMBIC_LINE)
         if (words := filling.fill(8)) and filling.is_sensible():
             fits.append(lexicon.classes[words[1]] in lexicon.intransitive[words[2]])
     assert len(fits) > 20

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.train.policy.packing import ROW, Encoded, Rows, pack
+from learnable.train.policy.packing import ROW_TOKENS, Encoded, Rows, pack
 from learnable.train.policy.tokenizer import DECISIVE, weigh
 
 SIZES = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 300)), max_size=30)
@@ -20,7 +20,7 @@ def encode(sizes):
 @given(sizes=SIZES)
 def test_every_document_that_fits_is_packed_whole_and_once(sizes):
     rows = pack(encode(sizes))
-    fitting = {number + 1: a + b for number, (a, b) in enumerate(sizes) if a + b <= ROW}
+    fitting = {number + 1: a + b for number, (a, b) in enumerate(sizes) if a + b <= ROW_TOKENS}
     counts = {int(token): int((rows.ids == token).sum()) for token in np.unique(rows.ids) if token}
     assert counts == fitting
     for token in fitting:
@@ -35,7 +35,7 @@ def test_weights_sit_one_place_before_the_tokens_they_weigh(sizes):
     rows = pack(encode(sizes))
     row, column = np.nonzero(rows.weights)
     assert (rows.ids[row, column + 1] == rows.weights[row, column]).all()
-    fitting = [completion for prompt, completion in sizes if prompt + completion <= ROW]
+    fitting = [completion for prompt, completion in sizes if prompt + completion <= ROW_TOKENS]
     assert len(row) == sum(fitting)
 
 

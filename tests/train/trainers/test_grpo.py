@@ -13,7 +13,7 @@ import pytest
 
 from learnable.data.records import Prompt, Rollout, message_list
 from learnable.train import rewards
-from learnable.train.live.hooks import NUMBERS
+from learnable.train.live.hooks import NUMBERS_FILE
 from learnable.train.monitor.records import StepRecord
 from learnable.train.preflight.checks import prepare_run
 from learnable.train.ratios import log_importance_ratios
@@ -240,7 +240,7 @@ def test_the_newest_whole_checkpoint_is_taken(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         if state is not None:
             (folder / "trainer_state.json").write_text(state)
-    (tmp_path / "checkpoints" / "checkpoint-9" / NUMBERS).write_text("{}")
+    (tmp_path / "checkpoints" / "checkpoint-9" / NUMBERS_FILE).write_text("{}")
     static = TrainSettings(curated="c", output=str(tmp_path))
 
     assert read_step(find_last_checkpoint(static)) == 20
