@@ -90,13 +90,7 @@ def check_run(
     `device` is as in `prepare_run`. Raises `LearnableError` for a set, a policy or a folder that it cannot work with.
     """
     settings, part = resolved.settings, resolved.settings.rows_part
-    curated.check_shards((part, "test"))
-    check_families(settings, curated)
-    rows = count_prompts(settings, curated)
-    check_rows(settings, curated, rows)
-    staged = explain_curriculum(settings, curated)
-    changed = check_verifiers(curated, part)
-    silent = check_silent_rewards(settings, curated)
+    rows, staged, doubts = check_set(settings, curated)
     policy = find_policy(settings.policy)
     check_adapter(settings, policy)
     check_chat(settings, curated, policy)
@@ -108,27 +102,42 @@ def check_run(
     lengths = (longest, measure_longest_stored(settings, curated, policy))
     memory = estimate_run(settings, policy, *lengths, device or find_device())
     stored = explain_stored(settings, policy, curated)
-    warnings = [
-        *silent,
-        *changed,
+    warnings = (
+        *doubts,
         *find_weak_settings(settings, curated, policy, rows),
         *warn_of_repeats(trained, held_out, part),
         *(check_memory(memory, settings) if memory and device is None else []),
-    ]
-    notes = [
-        *staged,
-        *resolved.drawing,
-        *stored,
+    )
+    notes = (*staged, *resolved.drawing, *stored, *explain_rest(resolved, curated, rows[part]))
+    forecast = forecast_training(curated, settings)
+    return PreparedRun(settings, curated.unread, policy, rules, warnings, notes, memory=memory, forecast=forecast)
+
+
+def check_set(settings: TrainSettings, curated: LoadedSet) -> tuple[dict[str, int], list[str], list[str]]:
+    """Return the set's rows as `count_prompts` counts them, what to say of its curriculum, and what to warn of.
+
+    Raises `LearnableError` for a set that the settings cannot train on.
+    """
+    part = settings.rows_part
+    curated.check_shards((part, "test"))
+    check_families(settings, curated)
+    rows = count_prompts(settings, curated)
+    check_rows(settings, curated, rows)
+    staged = explain_curriculum(settings, curated)
+    changed = check_verifiers(curated, part)
+    return rows, staged, [*check_silent_rewards(settings, curated), *changed]
+
+
+def explain_rest(resolved: Resolution, curated: LoadedSet, count: int) -> list[str]:
+    """Return what else to say of a run on so many prompts: forgetting, batch, signal, range and pairs."""
+    settings = resolved.settings
+    return [
         *explain_forgetting(settings, curated),
         *resolved.batch,
         *explain_other_signal(curated, settings),
         *explain_range(settings),
-        *explain_pairs(settings, curated, rows[part]),
+        *explain_pairs(settings, curated, count),
     ]
-    forecast = forecast_training(curated, settings)
-    return PreparedRun(
-        settings, curated.unread, policy, rules, tuple(warnings), tuple(notes), memory=memory, forecast=forecast
-    )
 
 
 def count_prompts(settings: TrainSettings, curated: CuratedSet) -> dict[str, int]:

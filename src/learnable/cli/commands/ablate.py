@@ -81,20 +81,28 @@ def ablate(
 
         trust_verifiers(verifier or ())
         ablation = read_ablation(file, curated, form)
-        if is_any_missing(shell, ablation, dry_run=dry_run):
-            return
-        from learnable.train.ablation.preparing import prepare_ablation
+        if not is_any_missing(shell, ablation, dry_run=dry_run):
+            folder = Path(output) if output else RUNS / f"ablation-{ablation.name}"
+            run_variants(shell, ablation, folder, dry_run=dry_run, use_prefect=use_prefect)
 
-        prepared = prepare_ablation(ablation, Path(output) if output else RUNS / f"ablation-{ablation.name}")
-        if dry_run:
-            show_plan(shell, prepared)
-            return
-        from learnable.flows.ablating import run_ablation
 
-        report = run_ablation(prepared, use_prefect=use_prefect)
-        show_report(shell, report)
-        if report.failed:
-            raise typer.Exit(BAD_INPUT)
+def run_variants(shell: Shell, ablation: Ablation, folder: Path, *, dry_run: bool, use_prefect: bool) -> None:
+    """Train every variant and show the table, or show what would be trained. Exits with a status where one failed.
+
+    Raises `LearnableError` for a variant that cannot work.
+    """
+    from learnable.train.ablation.preparing import prepare_ablation
+
+    prepared = prepare_ablation(ablation, folder)
+    if dry_run:
+        show_plan(shell, prepared)
+        return
+    from learnable.flows.ablating import run_ablation
+
+    report = run_ablation(prepared, use_prefect=use_prefect)
+    show_report(shell, report)
+    if report.failed:
+        raise typer.Exit(BAD_INPUT)
 
 
 def show_list(shell: Shell) -> None:

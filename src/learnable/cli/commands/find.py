@@ -100,9 +100,6 @@ def find(
 ) -> None:
     """Find the prompts a policy can learn from."""
     with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_RUN) as shell:
-        from learnable.flows.curation.cost import plan_curation
-        from learnable.flows.launch import run_curation
-
         settings = CurateSettings(
             **run.read(),
             prompts=prompts.settings(),
@@ -112,22 +109,29 @@ def find(
             sampling=policy.sampling(),
             budget=SamplingBudget(**budget.read()),
         )
-        if goal.show is not None:
-            from learnable.flows.curation.preview import preview_prompts
-
-            show_preview(shell, preview_prompts(settings, goal.show))
+        if goal.show is not None or goal.dry_run:
+            show_ahead(shell, settings, goal)
             return
-        if goal.dry_run:
-            show_plan(shell, plan_curation(settings, goal.gpu_hour_price))
-            return
-        scheduled = schedule.timetable(prefect=use_prefect)
+        timetable = schedule.timetable(prefect=use_prefect)
         training = training_settings(then_train=then_train, allow_silent_reward=allow_silent_reward)
-        if scheduled:
-            from learnable.flows.launch import serve_curation
+        from learnable.flows.launch import run_curation, serve_curation
 
-            serve_curation(settings, training, scheduled)
-            return
-        show_curation(shell, run_curation(settings, training, use_prefect=use_prefect))
+        if timetable:
+            serve_curation(settings, training, timetable)
+        else:
+            show_curation(shell, run_curation(settings, training, use_prefect=use_prefect))
+
+
+def show_ahead(shell: Shell, settings: CurateSettings, goal: GoalArguments) -> None:
+    """Show what the first rows become, or what the run would come to. Raises `LearnableError` for bad input."""
+    if goal.show is not None:
+        from learnable.flows.curation.preview import preview_prompts
+
+        show_preview(shell, preview_prompts(settings, goal.show))
+        return
+    from learnable.flows.curation.cost import plan_curation
+
+    show_plan(shell, plan_curation(settings, goal.gpu_hour_price))
 
 
 def training_settings(*, then_train: bool, allow_silent_reward: bool) -> TrainSettings | None:
@@ -150,9 +154,9 @@ def show_curation(shell: Shell, report: CurationReport) -> None:
     shell.out.print(tabulate_forms(report))
     shell.line(f"\n{describe_outcome(report)}")
     if len(report.forms) > 1:
-        whole = sum(bool(form.learnable) for form in report.forms)
+        count = sum(bool(form.learnable) for form in report.forms)
         shell.line(
-            f"{whole} of {len(report.forms)} forms are learnable as a whole: mean .2 to .8, within-group std over .1."
+            f"{count} of {len(report.forms)} forms are learnable as a whole: mean .2 to .8, within-group std over .1."
         )
     for line in [*describe_rejected(totals.decisions), *describe_predictions(report)]:
         shell.line(line)
@@ -169,10 +173,15 @@ def show_curation(shell: Shell, report: CurationReport) -> None:
         shell.line("")
         show_training(shell, report.training)
     elif totals.train and report.engine != "simulated":
-        silent = any(finding.code == SILENT for finding in report.findings)
-        first, allowed = ("mend the reward, or ", " --allow-silent-reward") if silent else ("", "")
-        own = "".join(f" --verifier {quote(name)}" for name in report.own_verifiers)
-        shell.line(f"next         {first}learnable train --curated {quote(report.curated)}{own}{allowed}", whole=True)
+        shell.line(f"next         {name_next(report)}", whole=True)
+
+
+def name_next(report: CurationReport) -> str:
+    """Return the command that trains on the set, as it can be typed."""
+    silent = any(finding.code == SILENT for finding in report.findings)
+    first, allowed = ("mend the reward, or ", " --allow-silent-reward") if silent else ("", "")
+    own = "".join(f" --verifier {quote(name)}" for name in report.own_verifiers)
+    return f"{first}learnable train --curated {quote(report.curated)}{own}{allowed}"
 
 
 def describe_rejected(decisions: Mapping[str, int]) -> list[str]:

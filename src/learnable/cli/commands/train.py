@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from learnable.cli import options
 from learnable.cli.arguments import ScheduleArguments
 from learnable.cli.commands.job import PoolArguments, do_job
 from learnable.cli.commands.settings_page import show_settings
 from learnable.cli.commands.train_report import show_training
-from learnable.cli.console import open_shell
+from learnable.cli.console import Shell, open_shell
 from learnable.cli.flags import Flag, Given, flags_of, with_flags
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
@@ -24,6 +24,9 @@ from learnable.train.presets import (
 )
 from learnable.train.settings import MEASURED, TRAINED_ON, TrainSettings
 from learnable.train.trl_options import read_trl_options
+
+if TYPE_CHECKING:
+    from learnable.flows.scheduling.serving import Timetable
 
 TRAIN_HELP = """
 Train on a curated set with TRL, and say whether held-out reward rose. With --pool (or --form, or --family \
@@ -109,27 +112,30 @@ def train(
 ) -> None:
     """Train on a curated set. Raises `LearnableError` for what cannot work."""
     with open_shell(as_json=as_json, quiet=quiet) as shell:
-        from learnable.flows.launch import run_training
-
-        scheduled = schedule.timetable(prefect=True)
+        timetable = schedule.timetable(prefect=True)
         given = arguments.given.read()
         if pool.is_given or ("families" in given and not given.get("curated")):
-            if scheduled or gpu_memory:
+            if timetable or gpu_memory:
                 raise LearnableError("--cron, --every and --gpu-memory are for a curated set: give --curated")
             unset = arguments.settings({"curated": ""})
             do_job(shell, *pool.make_settings(unset), explain=explain, use_prefect=use_prefect)
             return
         settings = arguments.settings()
-        other = describe_gpus(gpu_memory, gpus)
+        machine = describe_gpus(gpu_memory, gpus)
         if explain:
-            given |= {"num_processes": gpus or 1} if other else {}
-            show_settings(shell, settings, arguments.find_preset(), given, other)
+            given |= {"num_processes": gpus or 1} if machine else {}
+            show_settings(shell, settings, arguments.find_preset(), given, machine)
             return
-        if other:
+        if machine:
             raise LearnableError("--gpu-memory describes a machine that is not here: add --explain")
-        if scheduled:
-            from learnable.flows.launch import serve_training
+        start_training(shell, settings, timetable, use_prefect=use_prefect)
 
-            serve_training(settings, scheduled)
-            return
+
+def start_training(shell: Shell, settings: TrainSettings, timetable: Timetable | None, *, use_prefect: bool) -> None:
+    """Train now and show what came of it, or by a timetable. Raises `LearnableError` as the stage does."""
+    from learnable.flows.launch import run_training, serve_training
+
+    if timetable:
+        serve_training(settings, timetable)
+    else:
         show_training(shell, run_training(settings, use_prefect=use_prefect))
