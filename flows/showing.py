@@ -157,12 +157,12 @@ def id_digits(prompt_ids: pl.Series) -> int:
 
 def find_row(rows: pl.DataFrame, prefix: str) -> Row:
     """Return the row of the one prompt whose id starts so. Raises `LearnableError` where none does, or several do."""
-    found = rows.filter(pl.col("prompt_id").str.starts_with(prefix)).unique("prompt_id", keep="first")
-    if found.height == 1:
-        return found.row(0, named=True)
-    ids = (found if found.height else rows)["prompt_id"].unique().sort().to_list()
+    matches = rows.filter(pl.col("prompt_id").str.starts_with(prefix)).unique("prompt_id", keep="first")
+    if matches.height == 1:
+        return matches.row(0, named=True)
+    ids = (matches if matches.height else rows)["prompt_id"].unique().sort().to_list()
     shown = 5  # prompts that an error names
-    if found.height:
+    if matches.height:
         more = f" and {len(ids) - shown} more" if len(ids) > shown else ""
         raise LearnableError(f"prompt {prefix!r} is not one alone: {', '.join(ids[:shown])}{more}; give more of its id")
     by_start = {prompt_id[: len(prefix)]: prompt_id for prompt_id in ids}
@@ -178,8 +178,8 @@ def show_prompt(curated: CuratedSet, row: Row, store: str | None = None) -> Show
         return ShownPrompt(
             curated, row, None, "the set lies in no store, so its completions are not here: give `store`"
         )
-    found = read_group(home.ledger, curated.manifest, prompt_from_row(row, str(curated.path))).to_dicts()
-    listed = [ShownCompletion(**one | {"components": dict(one["components"] or {})}) for one in found]
+    rows = read_group(home.ledger, curated.manifest, prompt_from_row(row, str(curated.path))).to_dicts()
+    listed = [ShownCompletion(**one | {"components": dict(one["components"] or {})}) for one in rows]
     return ShownPrompt(curated, row, listed or None, _note(curated, row, len(listed), home))
 
 
@@ -194,7 +194,7 @@ def _absolute(curated: CuratedSet) -> UPath:
     return find_place(path.absolute()) if path else curated.path
 
 
-def _note(curated: CuratedSet, row: Row, found: int, store: Store) -> str:
+def _note(curated: CuratedSet, row: Row, stored: int, store: Store) -> str:
     """Say why there are no completions, or not as many as the certificate is made of; nothing where all is well."""
     if row["decision"] in ("duplicate", "contaminated"):
         return f"never sampled: it is a {row['decision']} prompt" + (
@@ -208,11 +208,13 @@ def _note(curated: CuratedSet, row: Row, found: int, store: Store) -> str:
         came = (curated.manifest.refresh and curated.manifest.refresh.refreshed_from.version) or "the version before"
         return f"its certificate was moved from the rollouts of an earlier policy: see {came} of this set"
     made = row["rollouts"] or 0
-    if found == made:
+    if stored == made:
         return "" if made else "it has no completions"
     where = str(store.root)
-    if not found:
+    if not stored:
         return f"the store {where!r} does not hold its {made} completions"
-    if found > made:
-        return f"the certificate rests on the first {made}; the store {where!r} holds {found}, as a later run drew more"
-    return f"the certificate rests on {made}, of which the store {where!r} holds {found}"
+    if stored > made:
+        return (
+            f"the certificate rests on the first {made}; the store {where!r} holds {stored}, as a later run drew more"
+        )
+    return f"the certificate rests on {made}, of which the store {where!r} holds {stored}"

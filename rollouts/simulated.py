@@ -150,8 +150,8 @@ def _check_spec(prompt: Prompt) -> None:
             f"{prompt.source}: the simulated engine has no pass rate for {prompt.text[:40]!r}: "
             'use `families` simulated, or give each row a spec with one, as in {"rate": 0.3}'
         )
-    if found := find_fault(prompt.spec):
-        key, fix = found
+    if fault := find_fault(prompt.spec):
+        key, fix = fault
         raise LearnableError(f"{prompt.source}: spec key {key!r} is {prompt.spec.get(key)!r}: {fix}")
 
 

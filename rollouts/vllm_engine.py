@@ -241,8 +241,8 @@ def check_options(options: Mapping[str, object], classes: Sequence[str] = ("Engi
 @cache
 def _read_options(place: str) -> Mapping[str, str]:
     """Return the options of one of vLLM's classes with their types as they are written; none where vLLM is not here."""
-    found = find_spec("vllm")
-    folders = found.submodule_search_locations if found else None
+    spec = find_spec("vllm")
+    folders = spec.submodule_search_locations if spec else None
     source = Path(folders[0], "engine", "arg_utils.py") if folders else None
     parts = ast.parse(source.read_text(encoding="utf-8")).body if source and source.is_file() else []
     lines = [line for part in parts if isinstance(part, ast.ClassDef) and part.name == place for line in part.body]

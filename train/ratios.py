@@ -21,19 +21,19 @@ def watch_ratios(trainer: GRPOTrainer, note: OnRatios) -> None:
     """
     own: Any = trainer
     compute, measure = own._compute_loss, own._get_per_token_logps_and_entropies
-    found: list[Any] = []
+    results: list[Any] = []
 
     def keep(*arguments: Any, **options: Any) -> Any:
         result = measure(*arguments, **options)
-        found.append(result[0].detach())
+        results.append(result[0].detach())
         return result
 
     def compute_loss(model: Any, inputs: Any) -> Any:
-        found.clear()
+        results.clear()
         loss = compute(model, inputs)
-        if found and own.model.training:
+        if results and own.model.training:
             old = inputs.get("old_per_token_logps")
-            note(found[0] - (found[0] if old is None else old), inputs)
+            note(results[0] - (results[0] if old is None else old), inputs)
         return loss
 
     own._get_per_token_logps_and_entropies, own._compute_loss = keep, compute_loss

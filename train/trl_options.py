@@ -41,18 +41,18 @@ def read_trl_options(pairs: Sequence[str]) -> JsonObject:
     >>> read_trl_options(["epsilon_high=0.28", "run_name=first", "mask_truncated_completions=true"])
     {'epsilon_high': 0.28, 'run_name': 'first', 'mask_truncated_completions': True}
     """
-    found: JsonObject = {}
+    options: JsonObject = {}
     for pair in pairs:
         key, sign, text = pair.partition("=")
         if not sign or not key:
             raise LearnableError(f"`trl` {pair!r} is not key=value: give for example `trl` epsilon_high=0.28")
-        if key in found:
+        if key in options:
             raise LearnableError(f"`trl` {key} is given twice: give it once")
         try:
-            found[key] = json.loads(text)
+            options[key] = json.loads(text)
         except ValueError:
-            found[key] = text
-    return found
+            options[key] = text
+    return options
 
 
 def check_trl_options(given: Mapping[str, object], method: str) -> None:

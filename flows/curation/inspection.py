@@ -45,11 +45,11 @@ def inspect_pool(decided: pl.DataFrame, collected: Collected) -> Inspection:
     """Look at a decided pool. `decided` has a row a prompt, as `decide_groups` returns them."""
     components = summarise_components(collected.evidence.components.lazy()).collect()
     silent = list(find_silent_rewards(components, collected.scan))
-    told = {finding.subject for finding in silent}
+    silent_subjects = {finding.subject for finding in silent}
     others = [
         finding
         for finding in find_warnings(decided, components)
-        if not (finding.code == "constant_component" and finding.subject in told)
+        if not (finding.code == "constant_component" and finding.subject in silent_subjects)
     ]
     return Inspection(components, (*silent, *others), _triage(decided, collected), collected.evidence.unread)
 
@@ -62,11 +62,12 @@ def with_unread(rows: Iterable[SummaryRow], unread: pl.DataFrame) -> tuple[Summa
     counts: dict[tuple[str, str | None], tuple[int, int]] = {}
     for family, form, judged, failed in unread.select("family", "form", "judged", "unread").iter_rows():
         counts[family, form] = (judged, failed)
-        whole = counts.get((family, None), (0, 0))
-        counts[family, None] = (whole[0] + judged, whole[1] + failed)
-    found = ((row, counts.get((row.family, row.form), (0, 0))) for row in rows)
+        family_counts = counts.get((family, None), (0, 0))
+        counts[family, None] = (family_counts[0] + judged, family_counts[1] + failed)
+    counted_rows = ((row, counts.get((row.family, row.form), (0, 0))) for row in rows)
     return tuple(
-        replace(row, extraction_failed_share=failed / judged) if judged else row for row, (judged, failed) in found
+        replace(row, extraction_failed_share=failed / judged) if judged else row
+        for row, (judged, failed) in counted_rows
     )
 
 

@@ -44,10 +44,10 @@ def publish(run: Run, decided: pl.DataFrame, collected: Collected, inspection: I
 
     Where the preset has a reserve, its prompts go to a part of their own instead of to the rejects.
     """
-    found = read_completions(decided.filter(TRAINED), collected)  # before the parts: both take memory
+    kept_texts = read_completions(decided.filter(TRAINED), collected)  # before the parts: both take memory
     parts = split_parts(run, decided, inspection.triage)
-    parts["demonstrations"] = with_prompts(parts["train"], found.best)
-    parts["preferences"] = with_prompts(parts["train"], found.pairs)
+    parts["demonstrations"] = with_prompts(parts["train"], kept_texts.best)
+    parts["preferences"] = with_prompts(parts["train"], kept_texts.pairs)
     return write_version(run, parts, _manifest(run, decided, collected, inspection))
 
 
@@ -138,7 +138,7 @@ def describe_rows(
         verifiers={name: verifier.version for name, verifier in verifiers.items()},
         verifier_sources={name: code for name, verifier in verifiers.items() if (code := source_hash(verifier))}
         or None,
-        conditions={name: told for name, verifier in verifiers.items() if (told := verifier_conditions(verifier))},
+        conditions={name: texts for name, verifier in verifiers.items() if (texts := verifier_conditions(verifier))},
         forms=with_unread(
             (SummaryRow(**row) for row in summarise(decided.lazy()).collect().to_dicts()), inspection.unread
         ),
@@ -156,8 +156,8 @@ def describe_lengths(lengths: pl.DataFrame) -> LengthsRecord | None:
 
 def describe_family_lengths(lengths: pl.DataFrame) -> dict[str, LengthsRecord]:
     """Return the same of each family that a run collected completions of."""
-    told = {str(name): describe_lengths(rows) for (name,), rows in lengths.group_by("family", maintain_order=True)}
-    return {name: record for name, record in sorted(told.items()) if record}
+    records = {str(name): describe_lengths(rows) for (name,), rows in lengths.group_by("family", maintain_order=True)}
+    return {name: record for name, record in sorted(records.items()) if record}
 
 
 def _describe_import(engine: EngineSettings) -> ImportRecord | None:

@@ -156,8 +156,8 @@ def count_triage(decided: pl.DataFrame, triage: pl.DataFrame) -> dict[str, int]:
     `decided` has a row a prompt, with its `decision`; `triage` one for each prompt that was never solved.
     """
     rejected = decided.filter(pl.col("decision") != "keep")
-    found = triage.join(rejected, on="prompt_id", how="semi")
-    return dict(sorted(found["triage"].cast(pl.String).value_counts().iter_rows()))
+    causes = triage.join(rejected, on="prompt_id", how="semi")
+    return dict(sorted(causes["triage"].cast(pl.String).value_counts().iter_rows()))
 
 
 def summary_rows(decided: pl.DataFrame, *by: str) -> tuple[SummaryRow, ...]:
@@ -242,26 +242,26 @@ def describe_outcome(report: CurationReport) -> str:
 
 def describe_predictions(report: CurationReport) -> list[str]:
     """Return sentences on each family whose pass rates were predicted: from what, how well, and what it saved."""
-    return [_describe_prediction(name, told) for name, told in report.predictions.items()]
+    return [_describe_prediction(name, record) for name, record in report.predictions.items()]
 
 
-def _describe_prediction(family: str, told: PredictionRecord) -> str:
-    known = f" ({', '.join(told.known_rates)}: solve rates of other models)" if told.known_rates else ""
+def _describe_prediction(family: str, record: PredictionRecord) -> str:
+    known = f" ({', '.join(record.known_rates)}: solve rates of other models)" if record.known_rates else ""
     text = (
-        f"Pass rates of {family} were predicted from {', '.join(told.sources)}{known}: that explains "
-        f"{told.deviance_explained:.0%} of the deviance of groups that are left out, and splits the family into "
-        f"{len(told.strata)} strata. "
+        f"Pass rates of {family} were predicted from {', '.join(record.sources)}{known}: that explains "
+        f"{record.deviance_explained:.0%} of the deviance of groups that are left out, and splits the family into "
+        f"{len(record.strata)} strata. "
     )
-    if told.rejected and told.audit_found is not None and told.audit_predicted is not None:
+    if record.rejected and record.audit_found is not None and record.audit_predicted is not None:
         text += (
-            f"{told.rejected:,} prompts were rejected without a rollout; of {told.audited:,} like them that were "
-            f"sampled the mean reward is {told.audit_found:.3f} (predicted {told.audit_predicted:.3f}) and "
-            f"{told.audit_in_band or 0.0:.1%} are in the band. "
+            f"{record.rejected:,} prompts were rejected without a rollout; of {record.audited:,} like them that were "
+            f"sampled the mean reward is {record.audit_found:.3f} (predicted {record.audit_predicted:.3f}) and "
+            f"{record.audit_in_band or 0.0:.1%} are in the band. "
         )
-    saved = told.usual_rollouts - told.rollouts
+    saved = record.usual_rollouts - record.rollouts
     return text + (
-        f"{told.rollouts:,} rollouts, where about {told.usual_rollouts:,} are expected without a prediction"
-        f"{f': {saved / told.usual_rollouts:.0%} saved' if saved > 0 else ''}."
+        f"{record.rollouts:,} rollouts, where about {record.usual_rollouts:,} are expected without a prediction"
+        f"{f': {saved / record.usual_rollouts:.0%} saved' if saved > 0 else ''}."
     )
 
 

@@ -33,16 +33,16 @@ def find_silent_rewards(components: pl.DataFrame, scan: RolloutScan) -> Iterator
 
 def _find_shaped(scan: RolloutScan) -> dict[tuple[str, str], Prompt]:
     """Return one sampled prompt for each family and part that is the only one for the form in all of its prompts."""
-    found: dict[tuple[str, str], Prompt] = {}
+    examples: dict[tuple[str, str], Prompt] = {}
     other_shapes: set[tuple[str, str]] = set()
     for prompt, requested in zip(scan.prompts, scan.requested, strict=True):
         for name in find_parts(prompt.spec) if requested else ():
             key = (prompt.family, name)
             if is_only_format(prompt.spec, name):
-                found.setdefault(key, prompt)
+                examples.setdefault(key, prompt)
             else:
                 other_shapes.add(key)
-    return {key: prompt for key, prompt in found.items() if key not in other_shapes}
+    return {key: prompt for key, prompt in examples.items() if key not in other_shapes}
 
 
 def _find_constant(components: pl.DataFrame) -> pl.DataFrame:

@@ -228,13 +228,13 @@ def _list_unsampled(settings: CurateSettings, everyone: pl.LazyFrame, collected:
     """
     listed = pl.col("rejected") | (pl.lit(settings.keep_unasked) & (pl.col("requested") == 0) & ~pl.col("stopped"))
     unsampled = collected.groups.lazy().filter(listed).select("prompt_id", "stratum", "predicted_rate", "rejected")
-    told = [
+    knowledge = [
         pl.DataFrame(
             {"stratum": [name]} | describe_belief(Belief(belief.weights[None]), settings.band, settings.group_size)
         )
         for name, belief in sorted(collected.beliefs.items())
     ]
-    rows = everyone.join(unsampled, on="prompt_id").join(pl.concat(told).lazy(), on="stratum").drop("stratum")
+    rows = everyone.join(unsampled, on="prompt_id").join(pl.concat(knowledge).lazy(), on="stratum").drop("stratum")
     certified = rows.with_columns(
         n_eff=pl.lit(0.0), variance_share=pl.lit(1.0), p_keep=pl.col("p_in_band") * pl.col("p_min_std")
     )

@@ -75,11 +75,11 @@ def list_examples(settings: DialSettings) -> list[str]:
     for knobs in settings.grid.cells():
         try:
             with watched_by(Silence()):
-                found = read_prompts(settings_at(settings.curation, knobs), 1)
+                prompt_set = read_prompts(settings_at(settings.curation, knobs), 1)
         except LearnableError as error:
             named = ", ".join(f"{name}={value}" for name, value in knobs.items())
             raise LearnableError(f"nothing can be asked at {named}: {error}") from error
-        examples.append(found.prompts[0].text)
+        examples.append(prompt_set.prompts[0].text)
     return examples
 
 

@@ -99,11 +99,11 @@ class KnobSampler:
         """Return the next prompts of a setting, and whether there are no more."""
         with watched_by(progress() if self._is_first else Silence()):
             limit = self._taken[cell] + count
-            found = read_prompts(settings_at(self.run.settings, self.cells[cell]), limit)
+            prompt_set = read_prompts(settings_at(self.run.settings, self.cells[cell]), limit)
         self._is_first = False
-        prompts = found.prompts[self._taken[cell] :]
-        self._taken[cell] = len(found.prompts)
-        return prompts, len(found.prompts) + len(found.dropped_prompts) < limit
+        prompts = prompt_set.prompts[self._taken[cell] :]
+        self._taken[cell] = len(prompt_set.prompts)
+        return prompts, len(prompt_set.prompts) + len(prompt_set.dropped_prompts) < limit
 
     def _roll_out(self, prompts: list[Prompt]) -> dict[str, tuple[float, float]]:
         """Return the pass rate and the sample variance of each prompt that has all its scores, by its id."""
@@ -115,8 +115,8 @@ class KnobSampler:
             self.generated += sampling.generated
         self.rollouts += len(prompts) * ROLLOUTS_A_PROMPT
         unbiased = variance * n / np.maximum(n - 1, 1)
-        whole = np.flatnonzero(n == ROLLOUTS_A_PROMPT)
-        return {prompts[row].prompt_id: (float(mean[row]), float(unbiased[row])) for row in whole}
+        complete = np.flatnonzero(n == ROLLOUTS_A_PROMPT)
+        return {prompts[row].prompt_id: (float(mean[row]), float(unbiased[row])) for row in complete}
 
     @contextmanager
     def _first_answered(self) -> Iterator[None]:
@@ -140,5 +140,5 @@ def _with_few_rollouts(settings: CurateSettings) -> CurateSettings:
 
 
 def _gather(prompts: list[Prompt], measured: Mapping[str, tuple[float, float]], *, is_dry: bool) -> KnobSample:
-    found = np.array([measured[p.prompt_id] for p in prompts if p.prompt_id in measured]).reshape(-1, 2)
-    return KnobSample(found[:, 0], found[:, 1], is_dry)
+    measures = np.array([measured[p.prompt_id] for p in prompts if p.prompt_id in measured]).reshape(-1, 2)
+    return KnobSample(measures[:, 0], measures[:, 1], is_dry)

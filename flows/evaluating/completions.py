@@ -89,11 +89,11 @@ def _count_tokens(prompts: Sequence[Prompt], groups: pl.DataFrame) -> int:
 def _join(
     held_out: HeldOutPrompts, groups: pl.DataFrame, likeliest: pl.DataFrame, group_size: int
 ) -> tuple[PromptResult, ...]:
-    found = {row["prompt_id"]: row for row in groups.to_dicts()}
+    by_id = {row["prompt_id"]: row for row in groups.to_dicts()}
     best = {row["prompt_id"]: row for row in likeliest.to_dicts()}
     results = []
     for prompt in held_out.prompts:
-        group, one = found.get(prompt.prompt_id, {}), best.get(prompt.prompt_id, {})
+        group, one = by_id.get(prompt.prompt_id, {}), best.get(prompt.prompt_id, {})
         n = group.get("n", 0)
         results.append(
             PromptResult(

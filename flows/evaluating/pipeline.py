@@ -38,14 +38,14 @@ def run_evaluation(settings: EvalSettings) -> EvalReport:
     names = sorted({prompt.verifier for prompt in held_out.prompts})
     for warning in find_changed_verifiers(curated.manifest, dict.fromkeys(names, f"curated set {str(curated.path)!r}")):
         progress().warn(warning)
-    mine = make_run_settings(settings, curated)
-    mine.engine.check()
-    policy_for(mine)
-    other = _find_other(settings, mine)
-    with _stores(settings, curated, mine):
+    run_settings = make_run_settings(settings, curated)
+    run_settings.engine.check()
+    policy_for(run_settings)
+    other = _find_other(settings, run_settings)
+    with _stores(settings, curated, run_settings):
         theirs = measure_policy(other, held_out, greedy=settings.greedy) if isinstance(other, CurateSettings) else other
-        measured = measure_policy(mine, held_out, greedy=settings.greedy)
-    report = _build_report(settings, curated, mine.sampling, measured, theirs)
+        measured = measure_policy(run_settings, held_out, greedy=settings.greedy)
+    report = _build_report(settings, curated, run_settings.sampling, measured, theirs)
     return replace(report, seconds=round(time.monotonic() - started, 2))
 
 
@@ -90,26 +90,26 @@ def _read_prompts(settings: EvalSettings, curated: CuratedSet) -> HeldOutPrompts
     return held_out
 
 
-def _find_other(settings: EvalSettings, mine: CurateSettings) -> CurateSettings | Measured | None:
+def _find_other(settings: EvalSettings, run_settings: CurateSettings) -> CurateSettings | Measured | None:
     """Return how the other policy is measured, or what was measured of it before."""
     if settings.against is None:
         return None
     if settings.against.endswith(".json") and Path(settings.against).is_file():
-        return Measured(read_eval_report(Path(settings.against), mine.sampling), 0)
+        return Measured(read_eval_report(Path(settings.against), run_settings.sampling), 0)
     if not settings.engine.loads_policies:
         raise LearnableError(
             f"`engine` {settings.engine.name} has one policy, so `against` {settings.against} cannot be asked: "
             "evaluate that one first with `output` FILE.json, and give that file to `against`"
         )
-    other = replace(mine, policy=settings.against)
+    other = replace(run_settings, policy=settings.against)
     policy_for(other)
     return other
 
 
 @contextmanager
-def _stores(settings: EvalSettings, curated: CuratedSet, mine: CurateSettings) -> Iterator[None]:
+def _stores(settings: EvalSettings, curated: CuratedSet, run_settings: CurateSettings) -> Iterator[None]:
     """Be the only writer of the store and of the evaluations in it: whoever opens a store sweeps all of its folders."""
-    with locked_store(replace(mine, store=settings.store or _find_store(curated))), locked_store(mine):
+    with locked_store(replace(run_settings, store=settings.store or _find_store(curated))), locked_store(run_settings):
         yield
 
 
@@ -142,8 +142,8 @@ def _build_report(
     )
 
 
-def _compare(settings: EvalSettings, mine: Evaluation, theirs: Evaluation) -> OtherPolicy:
-    pairs = pair_prompts(theirs, mine)
+def _compare(settings: EvalSettings, own: Evaluation, theirs: Evaluation) -> OtherPolicy:
+    pairs = pair_prompts(theirs, own)
     if not pairs:
         raise LearnableError(
             f"`against` {settings.against} has no prompt in common with this evaluation: nothing to pair"

@@ -59,8 +59,8 @@ def measure_held_out(settings: EvaluationSettings, held_out: HeldOutPrompts) -> 
     or a verifier is given up.
     """
     with _locked(settings) as store:
-        mine = _make_run_settings(settings, store)
-        return measure_policy(mine, held_out, greedy=True).evaluation
+        run_settings = _make_run_settings(settings, store)
+        return measure_policy(run_settings, held_out, greedy=True).evaluation
 
 
 @contextmanager

@@ -72,7 +72,7 @@ def read_eval_report(path: Path, sampling: Sampling) -> Evaluation:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         prompts = tuple(PromptResult(**prompt) for prompt in values["prompts"])
-        found = Evaluation(values["policy_id"], prompts, values["tokens"], values["seconds"])
+        evaluation = Evaluation(values["policy_id"], prompts, values["tokens"], values["seconds"])
         theirs = Sampling.from_json(values["sampling"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise LearnableError(
@@ -84,4 +84,4 @@ def read_eval_report(path: Path, sampling: Sampling) -> Evaluation:
             f"`against` {str(path)!r} was sampled otherwise ({theirs.to_json()}, here {sampling.to_json()}): the two "
             "cannot be compared"
         )
-    return found
+    return evaluation

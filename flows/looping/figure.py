@@ -24,7 +24,7 @@ def draw_rounds(loop: LoopReport, path: Path) -> None:
             ("mean_reward", "mean reward", -0.03, HELD_OUT_COLOR),
             ("greedy_reward", "greedy reward", 0.03, "white"),
         ):
-            ends = [getattr(found, measure) for _, _, found in loop.measured]
+            ends = [getattr(figures, measure) for _, _, figures in loop.measured]
             axes.errorbar(
                 [place + shift for place in places],
                 [end.value for end in ends],

@@ -121,9 +121,9 @@ def _find_end(rounds: tuple[JobRound, ...], left: int, plan: JobPlan, train: Tra
         )
     if plan.advice and (last.gain is None or plan.pilot > plan.training):
         return f"{taken}, then the prompts ran dry. To find more for the {left} that are left: {plan.advice}"
-    found, trained = (cost.completions for cost in last.add_up()[0][:2])
-    if last.number > 1 and found > trained:
-        return f"{taken}: the last round took {found:,} completions to find prompts, and trained on {trained:,} more"
+    spent, trained = (cost.completions for cost in last.add_up()[0][:2])
+    if last.number > 1 and spent > trained:
+        return f"{taken}: the last round took {spent:,} completions to find prompts, and trained on {trained:,} more"
     return ""
 
 
@@ -137,12 +137,12 @@ def _run_round(
         progress().note(f"round {number}: looking for {plan.want} more prompts, for the {left} steps that are left")
         curate = replace(curate, policy=last.trained_policy, name=f"{curate.set_name}-round-{number}")
         train = replace(train, policy=last.trained_policy, steps=left, measured_on=rounds[0].curation.curated)
-    found, gain, train = _find(curate, train, plan, stages)
+    curation, gain, train = _find(curate, train, plan, stages)
     stop_engines()  # an engine and a trainer never share a machine's memory
-    if rounds and gain is None and found.totals.train < train.fewest_prompts:
-        return JobRound(number, plan, found)
-    settings = replace(train, curated=found.curated, output=str(train.folder / f"round-{number}"))
-    return JobRound(number, plan, found, stages.train(_settle(settings, is_pilot=gain is not None)), gain)
+    if rounds and gain is None and curation.totals.train < train.fewest_prompts:
+        return JobRound(number, plan, curation)
+    settings = replace(train, curated=curation.curated, output=str(train.folder / f"round-{number}"))
+    return JobRound(number, plan, curation, stages.train(_settle(settings, is_pilot=gain is not None)), gain)
 
 
 def _find(
@@ -161,8 +161,8 @@ def _find(
         budget=replace(curate.budget, want=1, pilot_prompts=PILOT, pilot_rollouts=PILOT_ROLLOUTS, pilot_in_all=PILOT),
         keep_unasked=True,
     )
-    found = stages.find(pilot)
-    gain = measure_gain(found.curated, train.num_generations)
+    report = stages.find(pilot)
+    gain = measure_gain(report.curated, train.num_generations)
     if gain < MIN_GAIN and not plan.advice:
         progress().note(f"a pilot does not foretell which prompts have spread (gain {gain:.2f}): looking for them")
         return stages.find(replace(curate, budget=replace(curate.budget, want=plan.want))), None, train
@@ -171,7 +171,7 @@ def _find(
         + ("" if gain >= MIN_GAIN else ", and looking for prompts cannot pay: as plain GRPO")
     )
     limit = train.eval_limit or 256  # of the pool's prompts, which are many more
-    return found, gain, replace(train, held_out="pool", eval_limit=limit, part="pool", sampler="live")
+    return report, gain, replace(train, held_out="pool", eval_limit=limit, part="pool", sampler="live")
 
 
 def measure_gain(curated: str, group_size: int) -> float:
@@ -179,8 +179,8 @@ def measure_gain(curated: str, group_size: int) -> float:
 
     That is 1 where text and columns foretell nothing, and where the pool has hardly any to draw.
     """
-    found = open_curated(curated)
-    rates = make_rates(make_dataset(found, found.read(POOL_PART)), None, predicts=True)
+    opened = open_curated(curated)
+    rates = make_rates(make_dataset(opened, opened.read(POOL_PART)), None, predicts=True)
     if not isinstance(rates, PredictedRates) or not rates.foretells:
         return 1.0
     usable = rates.expect_usable(group_size)

@@ -157,23 +157,23 @@ def describe_found(one: JobRound) -> str:
     if one.gain is None:
         return describe_outcome(one.curation)
     totals = one.curation.totals
-    said = f"A pilot of {totals.rollouts:,} rollouts, {totals.generated:,} of them new, {totals.tokens:,} tokens: "
+    pilot = f"A pilot of {totals.rollouts:,} rollouts, {totals.generated:,} of them new, {totals.tokens:,} tokens: "
     if one.gain > 1:
         return (
-            f"{said}drawing by it from all {totals.prompts:,} prompts is expected to bring {one.gain:.2f} times the "
+            f"{pilot}drawing by it from all {totals.prompts:,} prompts is expected to bring {one.gain:.2f} times the "
             "groups with spread that the pool has."
         )
-    return f"{said}it does not foretell which prompts have spread, and looking for them one by one cannot pay."
+    return f"{pilot}it does not foretell which prompts have spread, and looking for them one by one cannot pay."
 
 
 def describe_rounds(rounds: Sequence[JobRound]) -> list[str]:
     """Return a sentence a round."""
-    said = []
+    sentences = []
     for one in rounds:
         ended = f"trained {one.steps} steps" if one.training else "trained none"
         ended += ", until its prompts ran dry" if one.ran_dry else ""
-        said.append(f"round {one.number}: {describe_found(one)} Then {ended}.")
-    return said
+        sentences.append(f"round {one.number}: {describe_found(one)} Then {ended}.")
+    return sentences
 
 
 def render_job(report: JobReport) -> str:

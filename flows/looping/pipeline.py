@@ -104,12 +104,12 @@ def open_loop(settings: LoopSettings) -> LoopReport:
     if not (last / LOOP).is_file():
         return _begin_loop(last, settings)
     try:
-        found = read_loop(last, settings)
+        earlier = read_loop(last, settings)
     except LearnableError:  # other settings: another loop
-        found = None
-    if found and not found.end:
+        earlier = None
+    if earlier and not earlier.end:
         progress().note(f"going on with {last}")
-        return found
+        return earlier
     return _begin_loop(Path(choose_run_folder(settings.train.curated, prefix=PREFIX)), settings)
 
 
@@ -126,8 +126,8 @@ def _begin_loop(folder: Path, settings: LoopSettings) -> LoopReport:
     prepare_once(_make_train_settings(settings, folder, first))
     settings.make_eval_settings(first.curated, policy)
     train = settings.train
-    found = read_held_out(curated, train.held_out, train.families, train.eval_limit).prompts
-    problems = {prompt.problem_id or prompt.prompt_id for prompt in found}
+    prompts = read_held_out(curated, train.held_out, train.families, train.eval_limit).prompts
+    problems = {prompt.problem_id or prompt.prompt_id for prompt in prompts}
     if len(problems) < MIN_PROMPTS:
         raise LearnableError(
             f"curated set {first.curated!r} holds out {len(problems)} problems that are measured, and a gain is told "

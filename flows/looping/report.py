@@ -94,7 +94,7 @@ class LoopReport:
         """Each policy that was measured, with the number of its round; that before training has the number 0."""
         trained = [(row.number, row.trained_policy or "", row.held_out) for row in self.rounds]
         everyone = [(0, self.rounds[0].policy, self.start), *trained]
-        return tuple((number, policy, found) for number, policy, found in everyone if found is not None)
+        return tuple((number, policy, figures) for number, policy, figures in everyone if figures is not None)
 
     @property
     def best(self) -> tuple[int, str]:
@@ -166,14 +166,14 @@ def _to_plain(settings: LoopSettings) -> Any:
 
 def _with_figures(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values of JSON with the figures in them as they were."""
-    found = {name: values[name] for name in ("start", "held_out", "gain") if values.get(name) is not None}
-    return {**values, **{name: _read_figures(value) for name, value in found.items()}}
+    figures = {name: values[name] for name in ("start", "held_out", "gain") if values.get(name) is not None}
+    return {**values, **{name: _read_figures(value) for name, value in figures.items()}}
 
 
 def _read_figures(values: Mapping[str, Any]) -> Figures:
     measures = {field.name for field in fields(Figures)} - {"by", "name", "prompts", "unscored", "pass_at"}
     ends = {name: _read_interval(values[name]) for name in measures}
-    pass_at = {int(k): _read_interval(found) for k, found in values.get("pass_at", {}).items()}
+    pass_at = {int(k): _read_interval(interval) for k, interval in values.get("pass_at", {}).items()}
     return Figures(**{**values, **ends, "pass_at": pass_at})
 
 

@@ -102,8 +102,8 @@ def decide_all(run: Run, pool: CuratedPool, resampled: Resampled, drifts: Drifts
         decided = trim_to_precision(decided, run.settings.budget.precision)
     never = pool.rows.filter(pl.col("decision").is_in(NEVER_SAMPLED)).drop(INSPECTED, strict=False)
     aside = never.with_columns(pl.col("decision").cast(pl.Enum(REASONS)))
-    whole = pl.concat([choose(decided, run.settings.preset).collect(), aside], how="diagonal_relaxed")
-    return whole.join(pool.carried, on="prompt_id", how="left").sort("family", "form", "prompt_id")
+    chosen = pl.concat([choose(decided, run.settings.preset).collect(), aside], how="diagonal_relaxed")
+    return chosen.join(pool.carried, on="prompt_id", how="left").sort("family", "form", "prompt_id")
 
 
 def _name_predicted(decided: pl.DataFrame, pool: CuratedPool) -> pl.DataFrame:

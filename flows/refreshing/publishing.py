@@ -111,8 +111,8 @@ def publish_next(run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: Re
     rolled = decided.filter(pl.col("prompt_id").is_in(list(outcome.prompt_ids)))
     inspection = inspect_pool(rolled, outcome.collected)
     parts = split_parts(run, decided, _triage(pool, outcome, inspection))
-    found = read_completions(parts["train"], outcome.collected)
-    for part, completions in (("demonstrations", found.best), ("preferences", found.pairs)):
+    texts = read_completions(parts["train"], outcome.collected)
+    for part, completions in (("demonstrations", texts.best), ("preferences", texts.pairs)):
         parts[part] = with_prompts(parts["train"], _carry_on(pool, part, completions))
     return write_version(run, parts, _manifest(run, pool, decided, outcome, inspection))
 
@@ -164,15 +164,15 @@ def render_changes(report: RefreshReport) -> str:
 
 def _triage(pool: CuratedPool, outcome: RefreshOutcome, inspection: Inspection) -> pl.DataFrame:
     """Return why prompts were never solved: anew of those that were sampled again, as it was of the others."""
-    found = inspection.triage.with_columns(cs.enum().cast(pl.String))
+    triage = inspection.triage.with_columns(cs.enum().cast(pl.String))
     before = pool.rows.filter(pl.col("triage").is_not_null() & ~pl.col("prompt_id").is_in(list(outcome.prompt_ids)))
-    return pl.concat([found, before.select(found.columns)], how="vertical_relaxed")
+    return pl.concat([triage, before.select(triage.columns)], how="vertical_relaxed")
 
 
-def _carry_on(pool: CuratedPool, part: str, found: pl.DataFrame) -> pl.DataFrame:
+def _carry_on(pool: CuratedPool, part: str, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the completions of a part: of each prompt the new policy's, or else those that there were."""
-    before = pl.DataFrame(pool.curated.read(part)).join(found, on="prompt_id", how="anti")
-    return pl.concat([found, before.select(pl.col(name).cast(kind) for name, kind in found.schema.items())])
+    before = pl.DataFrame(pool.curated.read(part)).join(rows, on="prompt_id", how="anti")
+    return pl.concat([rows, before.select(pl.col(name).cast(kind) for name, kind in rows.schema.items())])
 
 
 def _manifest(
@@ -231,5 +231,5 @@ def _before_and_after(pool: CuratedPool, decided: pl.DataFrame) -> pl.DataFrame:
     return decided.select("prompt_id", "family", KEPT.alias("is")).join(before, on="prompt_id")
 
 
-def _still_in_band(found: StillInBand | None) -> StillInBand | None:
-    return None if found is None else StillInBand(*(round(value, 4) for value in (found.share, found.low, found.high)))
+def _still_in_band(share: StillInBand | None) -> StillInBand | None:
+    return None if share is None else StillInBand(*(round(value, 4) for value in (share.share, share.low, share.high)))

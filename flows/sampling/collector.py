@@ -162,8 +162,8 @@ class Collector:
 def read_text(ledger: Ledger, draw: Draw, prompt: Prompt, rollout_id: str) -> str:
     """Return the completion of a stored rollout; no text where the ledger lacks it."""
     wanted = pl.DataFrame({"rollout_id": [rollout_id]})
-    found = ledger.read_completions(draw, wanted, [prompt])
-    return next((texts["completion"][0] for texts in found if texts.height), "")
+    tables = ledger.read_completions(draw, wanted, [prompt])
+    return next((texts["completion"][0] for texts in tables if texts.height), "")
 
 
 def _make_jobs(answered: list[Answered]) -> list[ScoreJob]:

@@ -79,8 +79,8 @@ class ErrorWatch:
     def _judge(self) -> None:
         worst = max(self._errors, key=lambda prompt: self._errors[prompt].total(), default="")
         reasons: Counter[str] = Counter()
-        for found in self._errors.values():
-            reasons.update(found)
+        for counts in self._errors.values():
+            reasons.update(counts)
         errors, scores = reasons.total(), self._scores.total()
         others = errors - self._errors[worst].total()
         if others <= MAX_ERRORS * (scores - self._scores[worst]):

@@ -309,7 +309,7 @@ class AdaptiveSampling:
             gave_up,
             generated,
             thought,
-            {name: found.describe(schedule) for name, found in sorted(schedule.strata.items())},
+            {name: stratum.describe(schedule) for name, stratum in sorted(schedule.strata.items())},
             {cell: priors[cell].belief for cell in cells if cell in priors},
         )
 

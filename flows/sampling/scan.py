@@ -80,13 +80,13 @@ class RolloutScan:
         numbers = np.repeat(np.arange(len(shares)), [len(rows) for rows in shares])
         of_share = pl.DataFrame({"prompt_id": names, "_share": numbers}, {"prompt_id": pl.String, "_share": pl.Int64})
         keys = chosen.select("prompt_id", "rollout_id").join(of_share, on="prompt_id", maintain_order="left")
-        for mine in keys.partition_by("_share", maintain_order=True):
-            prompts = [self.prompts[row] for row in shares[mine["_share"][0]]]
-            for texts in self.ledger.read_completions(self.draw, mine, prompts, reasoning=whole):
+        for share in keys.partition_by("_share", maintain_order=True):
+            prompts = [self.prompts[row] for row in shares[share["_share"][0]]]
+            for texts in self.ledger.read_completions(self.draw, share, prompts, reasoning=whole):
                 if whole:
                     written = pl.concat_str("reasoning", "completion").alias("completion")
                     texts = texts.select("rollout_id", written)
-                yield mine.drop("_share").join(texts, on="rollout_id", maintain_order="left")
+                yield share.drop("_share").join(texts, on="rollout_id", maintain_order="left")
 
     def _shares(self, prompt_ids: Collection[str] | None) -> Iterator[Indices]:
         """Yield rows of the pool, in its order, that share it out, without those of which nothing was requested.
@@ -102,9 +102,9 @@ class RolloutScan:
 
     def _read(self, rows: Indices) -> pl.DataFrame:
         prompts = [self.prompts[row] for row in rows]
-        found, _ = self.ledger.find_rollouts(self.draw, prompts)
+        rollouts, _ = self.ledger.find_rollouts(self.draw, prompts)
         ends = pl.DataFrame({"prompt_id": [p.prompt_id for p in prompts], "_end": self.requested[rows]})
-        stored = found.join(ends, on="prompt_id").filter(pl.col("rollout_index") < pl.col("_end"))
+        stored = rollouts.join(ends, on="prompt_id").filter(pl.col("rollout_index") < pl.col("_end"))
         scores = self.ledger.find_scores(self.draw, stored, self.versions, errors=True)
         columns = ["prompt_id", "rollout_id", "reward", "passed", "verdict", "reason", "components"]
         joined = stored.join(scores.select(columns), on=["prompt_id", "rollout_id"])

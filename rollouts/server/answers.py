@@ -57,8 +57,8 @@ def write_body(
     prompt = message_list(request.prompt.prompt)
     if isinstance(prompt, str):
         return "/completions", body | {"prompt": prompt}
-    told = {"chat_template_kwargs": dict(sampling.template_args)} if sampling.template_args else {}
-    return "/chat/completions", body | {"messages": prompt} | told
+    template = {"chat_template_kwargs": dict(sampling.template_args)} if sampling.template_args else {}
+    return "/chat/completions", body | {"messages": prompt} | template
 
 
 def _name_rest(sampling: Sampling, served: Served) -> JsonObject:
@@ -155,8 +155,8 @@ def share_tokens(texts: Sequence[str], are_cut: Sequence[bool], total: int | Non
         return [total]
     rest = max(0, total - max_tokens * sum(are_cut))
     weights = [0 if cut else len(text) + 1 for text, cut in zip(texts, are_cut, strict=True)]
-    whole = sum(weights) or 1
-    ends = [rest * end // whole for end in accumulate(weights, initial=0)]  # rounded ends: the sum stays true
+    total_weight = sum(weights) or 1
+    ends = [rest * end // total_weight for end in accumulate(weights, initial=0)]  # rounded ends: the sum stays true
     return [max_tokens if cut else end - start for cut, (start, end) in zip(are_cut, pairwise(ends), strict=True)]
 
 

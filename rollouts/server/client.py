@@ -130,8 +130,8 @@ class ServerPool:
 
     def add(self, request: GroupRequest) -> None:
         """Take a request on."""
-        whole = HttpRequest(Group(request), 0, request.group_size)
-        for http_request in whole.split() if self._access.ignores_n else [whole]:
+        single = HttpRequest(Group(request), 0, request.group_size)
+        for http_request in single.split() if self._access.ignores_n else [single]:
             self._pending.put_nowait(http_request)
 
     async def _feed(self, server: Endpoint) -> None:
@@ -184,8 +184,8 @@ class ServerPool:
         group = http_request.group
         group.choices.update(enumerate(choices, start=http_request.first))
         if len(group.choices) == group.request.group_size and not group.is_refused:
-            whole = [group.choices[index] for index in range(group.request.group_size)]
-            self._emit(make_answer(group.request, whole, self._sampling, self._policy_id, self._template))
+            choices_in_order = [group.choices[index] for index in range(group.request.group_size)]
+            self._emit(make_answer(group.request, choices_in_order, self._sampling, self._policy_id, self._template))
 
     def _refuse(self, group: Group, reason: str) -> None:
         if not group.is_refused:

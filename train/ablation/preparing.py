@@ -118,8 +118,8 @@ def _find_remarks(prepared: Mapping[str, PreparedRun]) -> dict[str, list[str]]:
 
 def _read_ids(run: PreparedRun) -> frozenset[str]:
     settings = run.settings
-    found = read_held_out(run.curated, settings.held_out, settings.families, settings.eval_limit)
-    return frozenset(prompt.prompt_id for prompt in found.prompts)
+    prompt_set = read_held_out(run.curated, settings.held_out, settings.families, settings.eval_limit)
+    return frozenset(prompt.prompt_id for prompt in prompt_set.prompts)
 
 
 def _list_runs(ablation: Ablation, prepared: Mapping[str, PreparedRun], folder: Path) -> Iterator[AblationRun]:

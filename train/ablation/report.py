@@ -108,11 +108,11 @@ def build_report(prepared: PreparedAblation, failed: Sequence[str] = ()) -> Abla
     Raises `LearnableError` where what a finished run measured is gone.
     """
     ablation, runs = prepared.ablation, prepared.runs
-    found = [collect_run(run, prepared.shared) for run in runs if run.state == "finished"]
+    results = [collect_run(run, prepared.shared) for run in runs if run.state == "finished"]
     wanted = {(run.variant.name, run.seed): run.settings.steps for run in runs}
     early = [
         f"{run.variant}, seed {run.seed}, was stopped at step {run.steps} of {wanted[run.variant, run.seed]}"
-        for run in found
+        for run in results
         if run.steps < wanted[run.variant, run.seed]
     ]
     fewer = [
@@ -127,7 +127,7 @@ def build_report(prepared: PreparedAblation, failed: Sequence[str] = ()) -> Abla
         seeds=ablation.seeds,
         prompts=len(prepared.shared),
         k=runs[0].settings.eval_k,
-        variants=summarise_variants(found, runs),
+        variants=summarise_variants(results, runs),
         notes=(*early, *fewer),
         failed=tuple(failed),
         figure=str(prepared.folder / FIGURE_FILE),

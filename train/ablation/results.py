@@ -101,7 +101,7 @@ def summarise_variants(runs: Sequence[RunFigures], variants: Sequence[AblationRu
     differs = {run.variant.name: run.variant.differs for run in variants}
     by_name = {name: [run for run in runs if run.variant == name] for name in differs}
     first = {run.seed: run for run in by_name[next(iter(by_name))]}
-    return tuple(_summarise(name, differs[name], found, first) for name, found in by_name.items() if found)
+    return tuple(_summarise(name, differs[name], results, first) for name, results in by_name.items() if results)
 
 
 def estimate_over_runs(values: Sequence[float]) -> Interval:

@@ -30,9 +30,9 @@ def describe_rows(rows: Any) -> tuple[csr_matrix, ...]:
     some = np.sort(np.random.default_rng(0).permutation(everything)[:CERTIFIED_AT_ONCE])
     encoder = PromptFeatures(prompts).encode(everything, some)
     parts = np.array_split(everything, len(prompts) // CERTIFIED_AT_ONCE + 1)
-    whole = csr_matrix(vstack([encoder.transform(part, words=True) for part in parts]))
-    figures = csr_matrix(whole[:, : -(WORD_PLACES + CHARACTER_PLACES)])
-    return (figures, whole) if figures.shape[1] else (whole,)
+    table = csr_matrix(vstack([encoder.transform(part, words=True) for part in parts]))
+    figures = csr_matrix(table[:, : -(WORD_PLACES + CHARACTER_PLACES)])
+    return (figures, table) if figures.shape[1] else (table,)
 
 
 def list_prompts(rows: Any) -> list[Prompt]:

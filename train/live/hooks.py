@@ -180,8 +180,8 @@ class LearnabilitySampler:
 
         That is measured: what is expected of single prompts lags behind where all of them are learned at once.
         """
-        told = self.differing
-        return self.stops_dry and len(told) >= DRY_GROUPS and sum(told) < STARVED * len(told)
+        groups = self.differing
+        return self.stops_dry and len(groups) >= DRY_GROUPS and sum(groups) < STARVED * len(groups)
 
     def _judge(self, rewards: Any) -> list[bool | None]:
         """Return which completions reach `passed_at`, None for those without a reward. `rewards` is (n, functions)."""
@@ -251,8 +251,8 @@ class LearnabilitySampler:
     def finish_step(self) -> None:
         """Count a step of the optimizer, and the batches that end with it."""
         self.steps += 1
-        whole = self.steps * self.trainer.args.gradient_accumulation_steps // self.layout.repeats
-        while self.finished < whole:
+        batches = self.steps * self.trainer.args.gradient_accumulation_steps // self.layout.repeats
+        while self.finished < batches:
             self.order.finish_batch()
             self.finished += 1
 
@@ -300,15 +300,15 @@ def read_certificates(rows: Any) -> Certificates:
     """
     if not has_certificates(rows):
         return Certificates.unknown(len(rows))
-    found = {name: np.asarray(rows[name], float) for name in ("alpha", "beta", "p_zero", "p_one", "n", "pass_rate")}
-    graded = np.asarray(rows["n_eff"], float) > found["n"] * (1 + 1e-9)
+    columns = {name: np.asarray(rows[name], float) for name in ("alpha", "beta", "p_zero", "p_one", "n", "pass_rate")}
+    graded = np.asarray(rows["n_eff"], float) > columns["n"] * (1 + 1e-9)
     unknown = Certificates.unknown(len(rows))
-    passes = np.nan_to_num(found["n"] * found["pass_rate"])
+    passes = np.nan_to_num(columns["n"] * columns["pass_rate"])
     return Certificates(
-        alpha=np.where(graded, unknown.alpha + passes, found["alpha"]),
-        beta=np.where(graded, unknown.beta + np.nan_to_num(found["n"]) - passes, found["beta"]),
-        p_zero=np.where(graded, 0.0, found["p_zero"]),
-        p_one=np.where(graded, 0.0, found["p_one"]),
+        alpha=np.where(graded, unknown.alpha + passes, columns["alpha"]),
+        beta=np.where(graded, unknown.beta + np.nan_to_num(columns["n"]) - passes, columns["beta"]),
+        p_zero=np.where(graded, 0.0, columns["p_zero"]),
+        p_one=np.where(graded, 0.0, columns["p_one"]),
     )
 
 

@@ -154,17 +154,17 @@ class PredictedRates(PassRates):
 
     def expect(self, worth: Callable[[Numbers], Numbers]) -> Numbers:
         """Return what is expected of each prompt, where a rate is worth so much, (n,)."""
-        found = super().expect(worth)
+        values = super().expect(worth)
         if not self.is_fitted:
-            return found
+            return values
         centers, prior = self.centers, make_prior(self.shared.scale)
         ends = centers[self.unknown].min() - STEP, centers[self.unknown].max() + STEP
         table = np.arange(ends[0], ends[1] + STEP, STEP)
         of_table = worth(expit(table[:, None] + LOG_ODDS)) @ prior
-        found[self.unknown] = np.interp(centers[self.unknown], table, of_table)
+        values[self.unknown] = np.interp(centers[self.unknown], table, of_table)
         seen = self.seen
-        found[seen] = (self.weights[seen] * worth(expit(centers[seen, None] + LOG_ODDS))).sum(axis=1)
-        return found
+        values[seen] = (self.weights[seen] * worth(expit(centers[seen, None] + LOG_ODDS))).sum(axis=1)
+        return values
 
     def _take_in(self, groups: Mapping[int, tuple[int, int]]) -> None:
         """Move the level and the deviations of a batch's prompts."""
@@ -176,8 +176,8 @@ class PredictedRates(PassRates):
         level = Level(np.array([shared.level]), np.array([shared.variance]))
         bases = self.centers[prompts] - shared.level
         weights = self.weights[prompts].astype(np.float64)[None]
-        told, _ = take_in(weights, bases, (passes, size), level, np.array([shared.forgetting]))
-        self.weights[prompts] = told[0]
+        posterior, _ = take_in(weights, bases, (passes, size), level, np.array([shared.forgetting]))
+        self.weights[prompts] = posterior[0]
         shared.level, shared.variance = float(level.mean[0]), float(level.variance[0])
 
     def _remember(self, groups: Mapping[int, tuple[int, int]]) -> None:
@@ -206,10 +206,10 @@ class PredictedRates(PassRates):
         if len(history.prompt) >= ENOUGH:
             evidence = go_through([shared.drift] * len(FORGETTINGS), FORGETTINGS).evidence
             shared.forgetting = _average(FORGETTINGS, evidence)
-        found = go_through([shared.drift], [shared.forgetting])
+        last = go_through([shared.drift], [shared.forgetting])
         self.weights[self.unknown] = prior
-        self.weights[found.prompts] = found.beliefs[0]
-        shared.level, shared.variance = float(found.level.mean[0]), float(found.level.variance[0])
+        self.weights[last.prompts] = last.beliefs[0]
+        shared.level, shared.variance = float(last.level.mean[0]), float(last.level.variance[0])
 
     def _guess(self, history: History) -> NDArray[np.float32]:
         """Return what each of the predictions makes of these groups, as `guesses` are."""
@@ -264,8 +264,8 @@ class PredictedRates(PassRates):
     def get_state(self) -> JsonObject:
         """Return all that is known, arrays and what JSON takes."""
         fitted = {SHARED: asdict(self.shared), "guesses": self.guesses.copy(), "foretold": self.foretold.copy()}
-        told = {f"told_{field.name}": getattr(self.history, field.name) for field in fields(History)}
-        return super().get_state() | fitted | told
+        history = {f"told_{field.name}": getattr(self.history, field.name) for field in fields(History)}
+        return super().get_state() | fitted | history
 
     def set_state(self, state: JsonObject) -> None:
         """Go on from a state. Raises `LearnableError` for that of a run that predicted nothing."""
@@ -281,8 +281,8 @@ class PredictedRates(PassRates):
 
 def _average(values: Sequence[float], evidence: Numbers) -> float:
     """Return the mean of values that are as likely as the groups are under each; evidence is (values, groups)."""
-    whole = evidence.sum(axis=1)
-    chances = np.exp(whole - whole.max())
+    total = evidence.sum(axis=1)
+    chances = np.exp(total - total.max())
     return float(np.round(chances @ np.array(values) / chances.sum(), RATE_DIGITS))
 
 

@@ -56,14 +56,16 @@ class PassRates:
         self.weights, self.drift = weights, drift
 
     @classmethod
-    def of(cls, found: Certificates, drift: float = DRIFT) -> PassRates:
+    def of(cls, certificates: Certificates, drift: float = DRIFT) -> PassRates:
         """Begin with what certificates say."""
-        count = len(found.alpha)
+        count = len(certificates.alpha)
         weights = np.empty((count, len(RATES)), np.float32)
         at_once = 65_536  # prompts whose weights are worked out in double precision
         for start in range(0, count, at_once):
             rows = slice(start, start + at_once)
-            weights[rows] = _weigh(found.alpha[rows], found.beta[rows], found.p_zero[rows], found.p_one[rows])
+            weights[rows] = _weigh(
+                certificates.alpha[rows], certificates.beta[rows], certificates.p_zero[rows], certificates.p_one[rows]
+            )
         return cls(weights, drift)
 
     def drift_on(self) -> None:

@@ -121,9 +121,9 @@ class PromptPicker:
         chances = self.generator.random(len(self.order))
         taken = np.flatnonzero((chances < take[self.order]) & ~np.isin(self.order, batch))[:missing]
         end = taken[-1] + 1 if len(taken) == missing else len(self.order)
-        found = [int(index) for index in self.order[taken]]
+        drawn = [int(index) for index in self.order[taken]]
         self.order = self.order[end:]
-        return [*batch, *found]
+        return [*batch, *drawn]
 
     def observe(self, groups: dict[int, tuple[int, int]]) -> None:
         """Take in the passes and failures of each prompt of a batch; the policy moves on."""

@@ -46,8 +46,8 @@ class History:
     @classmethod
     def empty(cls) -> Self:
         """Return a history without a group."""
-        whole, real = np.empty(0, np.int64), np.empty(0)
-        return cls(whole, whole, real, real, np.empty(0, np.bool_))
+        integers, real = np.empty(0, np.int64), np.empty(0)
+        return cls(integers, integers, real, real, np.empty(0, np.bool_))
 
     def add(self, batch: int, prompts: Sequence[int], counts: Sequence[tuple[int, int]]) -> Self:
         """Return the latest `MAX_HISTORY` groups with those of a batch, of which `counts` are passes and failures."""
@@ -58,8 +58,8 @@ class History:
             "size": np.array([sum(count) for count in counts], np.float64),
             "is_first": ~np.isin(prompts, self.prompt),
         }
-        whole = {name: np.concatenate([getattr(self, name), array]) for name, array in new.items()}
-        return type(self)(**whole).cut(MAX_HISTORY)
+        arrays = {name: np.concatenate([getattr(self, name), array]) for name, array in new.items()}
+        return type(self)(**arrays).cut(MAX_HISTORY)
 
     def pick(self, chosen: NDArray[np.bool_]) -> Self:
         """Return these groups."""
@@ -141,11 +141,11 @@ def take_in(
     logs = weigh(centers, passes, size)
     top = logs.max(axis=-1, keepdims=True)
     joint = beliefs * np.exp(logs - top)
-    whole = joint.sum(axis=-1, keepdims=True) + SMALLEST
-    evidence = np.log(whole[..., 0]) + top[..., 0]
+    total = joint.sum(axis=-1, keepdims=True) + SMALLEST
+    evidence = np.log(total[..., 0]) + top[..., 0]
     rates = expit(LOG_ODDS + centers[..., None])
     surplus = passes[:, None] - size[:, None] * rates
-    posterior = joint / whole
+    posterior = joint / total
     slope = (posterior * surplus).sum(axis=-1)
     bend = (posterior * (size[:, None] * rates * (1 - rates) - surplus**2)).sum(axis=-1) + slope**2
     level.variance = level.variance + forgetting**2
@@ -153,8 +153,8 @@ def take_in(
     farthest = 1.0  # that a batch moves the level
     level.mean = level.mean + np.clip(level.variance * slope.sum(axis=1), -farthest, farthest)
     logs = weigh(bases + level.mean[:, None], passes, size)
-    told = beliefs * np.exp(logs - logs.max(axis=-1, keepdims=True)) + SMALLEST
-    return told / told.sum(axis=-1, keepdims=True), np.asarray(evidence)
+    weights = beliefs * np.exp(logs - logs.max(axis=-1, keepdims=True)) + SMALLEST
+    return weights / weights.sum(axis=-1, keepdims=True), np.asarray(evidence)
 
 
 def replay(

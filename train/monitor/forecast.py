@@ -67,10 +67,10 @@ def forecast_training(curated: CuratedSet, settings: TrainSettings) -> TrainingF
         usable = PassRates.of(read_certificates(rows)).expect_usable(settings.num_generations)
         weights = share_places(np.nan_to_num(usable))  # a prompt without a score has no certificate
     graded = _find_graded(curated, settings)
-    found = forecast(pl.DataFrame(rows), graded, [settings.num_generations], weights)
-    if not found:
+    forecasts = forecast(pl.DataFrame(rows), graded, [settings.num_generations], weights)
+    if not forecasts:
         return None
-    return TrainingForecast(settings.num_generations, found[0].zero_std_share, found[0].mean_abs_advantage)
+    return TrainingForecast(settings.num_generations, forecasts[0].zero_std_share, forecasts[0].mean_abs_advantage)
 
 
 def explain_other_signal(curated: CuratedSet, settings: TrainSettings) -> list[str]:

@@ -42,13 +42,13 @@ class VerseLexicon:
         """The words of each part of speech by syllable count."""
         parts: dict[str, Iterable[str]] = {"noun": self.classes, "determiner": self.free["owned"], **self.free}
         parts |= {name: getattr(self, name) for name in ("intransitive", "transitive", "adjective", "preposition")}
-        found: dict[str, dict[int, tuple[str, ...]]] = {}
+        by_part: dict[str, dict[int, tuple[str, ...]]] = {}
         for part, words in parts.items():
             by_count: defaultdict[int, list[str]] = defaultdict(list)
             for word in words:
                 by_count[count_syllables(word) or 0].append(word)
-            found[part] = {count: tuple(listed) for count, listed in by_count.items()}
-        return found
+            by_part[part] = {count: tuple(listed) for count, listed in by_count.items()}
+        return by_part
 
     @cached_property
     def classes(self) -> dict[str, str]:

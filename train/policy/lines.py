@@ -89,8 +89,8 @@ def draw_ends(rng: random.Random, rhyme: int, count: int) -> list[str]:
 @cache
 def _find_frames(count: int) -> tuple[Frame, ...]:
     """Return the frames that may fill so many syllables, fuller words being rare."""
-    found = [tags for tags in FRAMES if len(tags) <= count <= 1.8 * len(tags) + 1]
-    return tuple(map(_read_frame, found or [tags for tags in FRAMES if len(tags) <= count]))
+    fitting = [tags for tags in FRAMES if len(tags) <= count <= 1.8 * len(tags) + 1]
+    return tuple(map(_read_frame, fitting or [tags for tags in FRAMES if len(tags) <= count]))
 
 
 @cache

@@ -199,12 +199,12 @@ def check_silent_rewards(settings: TrainSettings, curated: CuratedSet) -> list[s
     """
     if settings.method != "grpo" or settings.signal != "reward":
         return []
-    found = [finding for finding in curated.manifest.findings if finding.code == SILENT]
+    findings = [finding for finding in curated.manifest.findings if finding.code == SILENT]
     if settings.families:
-        found = [f for f in found if any(f.subject.startswith(f"{family}: ") for family in settings.families)]
-    if found and not settings.allow_silent_reward:
-        raise LearnableError(f"curated set {str(curated.path)!r}: {found[0].text}")
-    return [finding.text for finding in found]
+        findings = [f for f in findings if any(f.subject.startswith(f"{family}: ") for family in settings.families)]
+    if findings and not settings.allow_silent_reward:
+        raise LearnableError(f"curated set {str(curated.path)!r}: {findings[0].text}")
+    return [finding.text for finding in findings]
 
 
 def check_adapter(settings: TrainSettings, policy: Policy) -> None:

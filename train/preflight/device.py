@@ -53,17 +53,17 @@ def _ask_driver() -> int:
         return 0
     command = [program, "--query-gpu=memory.total", "--format=csv,noheader,nounits", f"--id={first}"]
     try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
-        return int(said) << 20
+        output = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
+        return int(output) << 20
     except (OSError, subprocess.SubprocessError, ValueError):
         return 0
 
 
 def _read_host_memory() -> int:
     """Return the bytes that this machine has, or that its control group leaves us."""
-    found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for name in LIMITS:
         file = Path(name)
         if file.is_file() and (text := file.read_text(encoding="ascii").strip()).isdigit():
-            found.append(int(text))
-    return min(found)
+            limits.append(int(text))
+    return min(limits)

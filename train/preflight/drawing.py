@@ -83,7 +83,7 @@ def explain_course(settings: TrainSettings, course: Course) -> str:
     Raises `LearnableError` where a stage that may be reached has fewer prompts than a step takes.
     """
     stages, last = course.curriculum.stages, settings.steps
-    said, late = [], []
+    parts, late = [], []
     for number, stage in enumerate(stages):
         count = int((course.stage_of == number).sum())
         if course.by == "step" and stage.from_step >= last:
@@ -96,9 +96,9 @@ def explain_course(settings: TrainSettings, course: Course) -> str:
                 "FILE --stage NAME has its knobs), give a smaller `batch_size`, or leave the stage out"
             )
         begins = f" from step {stage.from_step}" if course.by == "step" else ""
-        said.append(f"{stage.name}{begins} ({count:,} prompts)")
+        parts.append(f"{stage.name}{begins} ({count:,} prompts)")
     how = "by step" if course.by == "step" else f"up at {course.curriculum.up:g}, down at {course.curriculum.down:g}"
-    note = f"curriculum {settings.curriculum}, {how}: {', '.join(said)}"
+    note = f"curriculum {settings.curriculum}, {how}: {', '.join(parts)}"
     none = int((course.stage_of < 0).sum())
     note += f"; {none:,} prompts are of no stage and are not drawn" if none else ""
     return note + (f"; `steps` {last} ends before {', '.join(late)}" if late else "")

@@ -210,7 +210,7 @@ def estimate_memory(
     grpo = settings.method == "grpo"
     samples = completions if grpo and not settings.use_vllm else 0
     refers = settings.method != "sft" and settings.kl_weight and not settings.trl.get("precompute_ref_log_probs")
-    found = MemoryEstimate(
+    estimate = MemoryEstimate(
         device=device,
         processes=settings.num_processes if device.kind == "host" else 1,
         weights=shape.parameters * weight + adapter * FLOAT,
@@ -232,7 +232,7 @@ def estimate_memory(
         next_tokens=4 * FLOAT * samples * shape.vocabulary,
         prefill=samples * prompt_tokens * activation * count_prefill(shape),
     )
-    return replace(found, fragments=count_fragments(found, passed.tokens * shape.hidden * FLOAT, rank))
+    return replace(estimate, fragments=count_fragments(estimate, passed.tokens * shape.hidden * FLOAT, rank))
 
 
 def count_activations(
@@ -271,19 +271,19 @@ def count_logits(shape: ModelShape, device: Device, tokens: int, activation: int
     return 9 * rows * min(shape.vocabulary, words) * FLOAT
 
 
-def count_fragments(found: MemoryEstimate, block: int, rank: int) -> int:
+def count_fragments(rest: MemoryEstimate, block: int, rank: int) -> int:
     """Return the bytes of freed blocks that glibc holds and cannot use again.
 
     Args:
-        found: everything else of the run.
+        rest: everything else of the run.
         block: bytes of a layer's input, the smallest of the activations.
         rank: of the adapter that is trained, 0 where every weight is.
     """
     returned = 32 << 20  # bytes: glibc's DEFAULT_MMAP_THRESHOLD_MAX, from which on blocks are returned at once
-    if found.device.kind == "cuda" or block >= returned:
+    if rest.device.kind == "cuda" or block >= returned:
         return 0
     share = 0.9 if rank else 0.25  # of freed memory, as .8 below: fitted to 22 runs
-    return int(share * found.activations + 0.8 * found.generating)
+    return int(share * rest.activations + 0.8 * rest.generating)
 
 
 def _share_of_vllm(settings: TrainSettings, device: Device) -> int:

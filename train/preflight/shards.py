@@ -102,8 +102,8 @@ def check_verifiers(curated: CuratedSet, part: str) -> list[str]:
     """
     names: dict[str, str] = {}
     for one in (part, *(("test",) if curated.shards("test") else ())):
-        found = pc.unique(curated.read(one, columns=["verifier"])["verifier"]).to_pylist()
-        names = dict.fromkeys(map(str, found), one) | names
+        verifiers = pc.unique(curated.read(one, columns=["verifier"])["verifier"]).to_pylist()
+        names = dict.fromkeys(map(str, verifiers), one) | names
     for name, first in names.items():
         try:
             check_trusted([name])

@@ -58,11 +58,11 @@ def warn_of_short_completions(settings: TrainSettings, manifest: Manifest) -> li
 
 
 def _find_longest(
-    settings: TrainSettings, whole: LengthsRecord, by_family: Mapping[str, LengthsRecord]
+    settings: TrainSettings, overall: LengthsRecord, by_family: Mapping[str, LengthsRecord]
 ) -> tuple[str, LengthsRecord]:
     """Return whose lengths a limit is compared with, as words, and those: of all, or of the longest chosen family."""
     if not settings.families:
-        return "", whole
+        return "", overall
     chosen = [(f" of {name}", by_family[name]) for name in settings.families if name in by_family]
     return max(chosen, key=lambda named: named[1].p95, default=("", LengthsRecord()))
 

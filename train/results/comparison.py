@@ -68,15 +68,15 @@ class HeldOut:
 def compare(before: Evaluation, after: Evaluation, *, k: int, group_size: int, seed: int = 0) -> HeldOut:
     """Compare two evaluations prompt by prompt. `seed` is that of the resampling."""
     pairs = pair_prompts(before, after)
-    found = {name: compare_measure(pairs, measure, seed) for name, measure in list_measures(k).items()}
-    mean, greedy = found["mean_reward"], found["greedy_reward"]
+    changes = {name: compare_measure(pairs, measure, seed) for name, measure in list_measures(k).items()}
+    mean, greedy = changes["mean_reward"], changes["greedy_reward"]
     return HeldOut(
         prompts=len(pairs),
         group_size=group_size,
         k=k,
         unscored_before=sum(result.unscored for result in before.prompts),
         unscored_after=sum(result.unscored for result in after.prompts),
-        **found,
+        **changes,
         direction=judge_direction(mean.change, len(pairs)),
         greedy_fell=greedy.change.is_below_zero,
     )

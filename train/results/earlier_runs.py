@@ -61,13 +61,13 @@ def find_earlier_runs(settings: TrainSettings, curated: str, policy_id: str) -> 
 
     For each, a run that can be compared goes before a newer one that cannot. Files that are no report are skipped.
     """
-    found: dict[str, EarlierRun] = {}
+    by_part: dict[str, EarlierRun] = {}
     reports = sorted(settings.folder.parent.glob("*/report.json"), key=lambda path: path.stat().st_mtime)
     for file in reports:
         run = _read_run(file, settings, curated, policy_id)
-        if run and (run.part not in found or not run.differs or found[run.part].differs):
-            found[run.part] = run
-    return [found[name] for name in DRAWINGS if name in found]
+        if run and (run.part not in by_part or not run.differs or by_part[run.part].differs):
+            by_part[run.part] = run
+    return [by_part[name] for name in DRAWINGS if name in by_part]
 
 
 def name_drawing(part: str, sampler: str | None) -> str:

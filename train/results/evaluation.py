@@ -113,16 +113,16 @@ def settings_file(folder: Path, moment: str) -> Path:
 def is_measured(settings: EvaluationSettings, file: Path) -> bool:
     """Whether the output is of these settings, which `file` then has, and of prompts, policy and judges as they are."""
     try:
-        written, found = read_evaluation_settings(file), read_evaluation(Path(settings.output))
+        written, evaluation = read_evaluation_settings(file), read_evaluation(Path(settings.output))
     except (LearnableError, ValueError, KeyError, TypeError):
         return False
     if replace(written, output="", policy="", store="") != replace(settings, output="", policy="", store=""):
         return False
     held_out = read_held_out(open_curated(settings.curated), settings.held_out, settings.families, settings.limit)
     return (
-        found.policy_id == find_policy(settings.policy).policy_id
-        and [one.prompt_id for one in found.prompts] == [prompt.prompt_id for prompt in held_out.prompts]
-        and dict(found.verifiers) == find_versions(held_out.prompts)
+        evaluation.policy_id == find_policy(settings.policy).policy_id
+        and [one.prompt_id for one in evaluation.prompts] == [prompt.prompt_id for prompt in held_out.prompts]
+        and dict(evaluation.verifiers) == find_versions(held_out.prompts)
     )
 
 

@@ -82,9 +82,9 @@ def summarise_changes(
 def _measure(ks: Sequence[int], estimate: Callable[[Measure], Interval], problems: Sequence[str]) -> dict[str, Any]:
     """Return the figures of one group by their names; without intervals where it has too few problems to resample."""
     by_k = {k: list_measures(k) for k in sorted(ks)}
-    found = {label: _judge_size(estimate(measure), problems) for label, measure in by_k[max(ks)].items()}
+    estimates = {label: _judge_size(estimate(measure), problems) for label, measure in by_k[max(ks)].items()}
     pass_at = {k: _judge_size(estimate(measures["pass_at_k"]), problems) for k, measures in by_k.items()}
-    return {**found, "pass_at": pass_at}
+    return {**estimates, "pass_at": pass_at}
 
 
 def list_groups(results: Sequence[PromptResult]) -> Iterator[tuple[str, str, list[int]]]:
@@ -118,9 +118,9 @@ def write_verdict(changes: Figures, confidence: float = CONFIDENCE) -> str:
     return sentence if isnan(greedy.value) else f"{sentence}; greedy reward {_write(greedy, confidence)}"
 
 
-def _judge_size(found: Interval, problems: Sequence[str]) -> Interval:
+def _judge_size(interval: Interval, problems: Sequence[str]) -> Interval:
     """Return an estimate without an interval where there are too few problems to resample."""
-    return found if len(set(problems)) >= MIN_PROMPTS else Interval(found.value, nan, nan)
+    return interval if len(set(problems)) >= MIN_PROMPTS else Interval(interval.value, nan, nan)
 
 
 def _write(change: Interval, confidence: float) -> str:

@@ -77,7 +77,7 @@ def estimate_mean(
             return Interval(mean, *_resample_problems(known, named, confidence, seed))
     if known.size == 1:  # nothing to resample
         return Interval(mean, mean, mean)
-    found = bootstrap(
+    interval = bootstrap(
         (known,),
         np.mean,
         n_resamples=RESAMPLES,
@@ -87,7 +87,7 @@ def estimate_mean(
         method="percentile",
         rng=seed,
     ).confidence_interval
-    return Interval(mean, float(found.low), float(found.high))
+    return Interval(mean, float(interval.low), float(interval.high))
 
 
 def _resample_problems(

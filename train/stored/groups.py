@@ -30,13 +30,13 @@ def read_scored(ledger: Ledger, draw: Draw, prompts: Sequence[Prompt], versions:
     """
     stored, others = ledger.find_rollouts(draw, prompts)
     scores = ledger.find_scores(draw, stored, versions).select("prompt_id", "rollout_id", *SCORE)
-    found = pl.concat([stored, others], how="diagonal_relaxed").group_by("prompt_id").agg(found=pl.len())
+    counts = pl.concat([stored, others], how="diagonal_relaxed").group_by("prompt_id").agg(found=pl.len())
     return (
         stored.unique("rollout_id", keep="first", maintain_order=True)
         .select("prompt_id", "rollout_id", "finish_reason", "num_tokens")
         .join(scores, on=["prompt_id", "rollout_id"], maintain_order="left")
         .filter(pl.col("reward").is_not_null())
-        .join(found, on="prompt_id", maintain_order="left")
+        .join(counts, on="prompt_id", maintain_order="left")
     )
 
 
@@ -63,7 +63,7 @@ def add_tokens(
 
 def _encode(tokenizer: Any, rows: pl.DataFrame, stop: Sequence[str]) -> list[list[int] | None]:
     """Return the tokens of each whole text; None where it is not sure that they are those that were drawn."""
-    found: list[list[int] | None] = []
+    tokens: list[list[int] | None] = []
     for part in rows.with_columns(text=pl.col("reasoning") + pl.col("completion")).iter_slices(4096):
         texts = part["text"].to_list()
         encoded = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
@@ -72,8 +72,8 @@ def _encode(tokenizer: Any, rows: pl.DataFrame, stop: Sequence[str]) -> list[lis
         for text, (reason, count), ids, again in zip(texts, ends, encoded, decoded, strict=True):
             ended = reason == "stop" and not text.endswith(tuple(stop) or ("\0",))
             drawn = [*ids, tokenizer.eos_token_id] if ended else list(ids)
-            found.append(drawn if again == text and len(drawn) == count else None)
-    return found
+            tokens.append(drawn if again == text and len(drawn) == count else None)
+    return tokens
 
 
 def deal_groups(rows: pl.DataFrame, size: int, signal: Signal, seed: int) -> pl.DataFrame:

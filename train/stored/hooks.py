@@ -83,12 +83,12 @@ class StoredRollouts:
         `trainer.train()` for a run that begins and a store that has none.
         """
         check_trainer(trainer)
-        found = open_curated(curated)
+        opened = open_curated(curated)
         source = StoredSource(
-            curated=found.path,
+            curated=opened.path,
             store=store,
             policy_id=policy_id or find_policy_id(trainer),
-            sampling=sampling or read_sampling(trainer, found.manifest.sampling),
+            sampling=sampling or read_sampling(trainer, opened.manifest.sampling),
             signal=signal,
         )
         stored = cls(trainer, find_sampler(trainer), source, min_ess)

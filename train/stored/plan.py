@@ -99,8 +99,10 @@ def make_batches(
     numbered = [(group, number, place) for number, batch in enumerate(batches) for place, group in enumerate(batch)]
     placed = pl.DataFrame(numbered, {"group": pl.Int64, "batch": pl.Int64, "place": pl.Int64}, orient="row")
     rows = [row_of[name] for name in groups["prompt_id"]]
-    found = groups.with_columns(row=pl.Series(rows, dtype=pl.Int64)).join(placed, on="group", maintain_order="left")
-    return found.sort("batch", "place", maintain_order=True)
+    placed_rows = groups.with_columns(row=pl.Series(rows, dtype=pl.Int64)).join(
+        placed, on="group", maintain_order="left"
+    )
+    return placed_rows.sort("batch", "place", maintain_order=True)
 
 
 def write_batches(batches: pl.DataFrame, folder: Path) -> None:

@@ -58,11 +58,11 @@ def open_ledger(curated: UPath, store: PathOrUrl | None = None) -> Ledger:
 
 def explain_none(draw: Draw, groups: pl.DataFrame, size: int, prompts: int) -> str:
     """Return why a run cannot begin with stored groups."""
-    found = f"{groups['group'].n_unique()} of {groups['prompt_id'].n_unique()} prompts" if groups.height else "none"
+    usable = f"{groups['group'].n_unique()} of {groups['prompt_id'].n_unique()} prompts" if groups.height else "none"
     return (
         f"no step can be taken on stored rollouts: it takes {prompts} groups of {size} different completions with "
         f"spread, and of {draw.policy_id} under {draw.sampling.sampling_id} with at most {draw.sampling.max_tokens} "
-        f"tokens there are {found}. Train with the set's policy and sampling, give a smaller `num_generations`, or "
+        f"tokens there are {usable}. Train with the set's policy and sampling, give a smaller `num_generations`, or "
         "leave out `stored` first"
     )
 

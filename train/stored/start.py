@@ -46,8 +46,8 @@ def measure_start(trainer: Any, batches: Sequence[StoredBatch], folder: Path) ->
     logs = dict(gather_object(measured))
     if trainer.is_world_process_zero():
         table = pl.read_parquet(folder / FILE)
-        found = [one for group in groups for one in logs[group]]
-        write_batches(table.with_columns(pl.Series(START_LOGPROBS, found, pl.List(pl.Float32))), folder)
+        log_probabilities = [one for group in groups for one in logs[group]]
+        write_batches(table.with_columns(pl.Series(START_LOGPROBS, log_probabilities, pl.List(pl.Float32))), folder)
     trainer.accelerator.wait_for_everyone()
 
 

@@ -43,8 +43,8 @@ def load_prompts(curated: PathOrUrl, part: str = POOL_PART, families: Collection
     pool, what was kept and rejected alike, `LearnabilitySampler` draws what can be learned from. Raises
     `LearnableError` for a set that is not there or cannot be read.
     """
-    found = download_curated(open_curated(curated))
-    return make_dataset(found, found.read(part, families))
+    opened = download_curated(open_curated(curated))
+    return make_dataset(opened, opened.read(part, families))
 
 
 def make_dataset(curated: CuratedSet, rows: pa.Table) -> Dataset:
@@ -85,13 +85,13 @@ def load_looks(curated: CuratedSet, families: Collection[str], batch: int) -> di
     return {name: rows.add_column(HELD_OUT, [name] * len(rows)) for name, rows in looks.items()}
 
 
-def fill_batches(wanted: int, found: int, batch: int) -> int:
+def fill_batches(wanted: int, available: int, batch: int) -> int:
     """Return how many of the prompts found a look takes: `wanted` or a few more, in whole batches.
 
     TRL's figure of a look is the mean of its batches, so that of a smaller last one would count for more.
 
-    >>> fill_batches(16, found=100, batch=5), fill_batches(16, found=13, batch=5), fill_batches(16, found=3, batch=5)
-    (20, 10, 3)
+    >>> [fill_batches(16, available, batch=5) for available in (100, 13, 3)]
+    [20, 10, 3]
     """
-    whole = min(-(-wanted // batch), found // batch) * batch
-    return whole or min(wanted, found)
+    filled = min(-(-wanted // batch), available // batch) * batch
+    return filled or min(wanted, available)

@@ -212,8 +212,8 @@ def load_texts(table: pa.Table, columns: Sequence[str], settings: TrainSettings)
     from datasets import Dataset
 
     rows = Dataset(table.select(list(columns)).combine_chunks())
-    if told := settings.sampling.template_args:  # TRL reads them row by row
-        rows = rows.add_column("chat_template_kwargs", [dict(told)] * len(rows))
+    if template_args := settings.sampling.template_args:  # TRL reads them row by row
+        rows = rows.add_column("chat_template_kwargs", [dict(template_args)] * len(rows))
     return rows
 
 
@@ -279,8 +279,8 @@ def find_last_checkpoint(settings: TrainSettings) -> Path | None:
     is killed leaves either of them out, or a part of the first.
     """
     last = NUMBERS_FILE if settings.has_sampler_state else STATE
-    found = [path for path in (settings.folder / CHECKPOINTS).glob("checkpoint-*") if (path / last).is_file()]
-    return max((path for path in found if _is_json(path / STATE)), key=read_step, default=None)
+    checkpoints = [path for path in (settings.folder / CHECKPOINTS).glob("checkpoint-*") if (path / last).is_file()]
+    return max((path for path in checkpoints if _is_json(path / STATE)), key=read_step, default=None)
 
 
 def _is_json(file: Path) -> bool:

@@ -122,9 +122,9 @@ def read_object(given: str, flag: str) -> JsonObject:
     text = read_text_or_file(given, flag)
     shown = given if given.startswith("@") else repr(given)
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise LearnableError(f"{flag} {shown} is not JSON: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise LearnableError(f'{flag} {shown} is not a JSON object: give {{"name": value}}, or leave it out')
-    return found
+    return value

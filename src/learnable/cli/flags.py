@@ -237,7 +237,7 @@ def name_flags(text: str) -> str:
     >>> name_flags("`group_size` 1 is out of range, as `rows` is; train with `evaluate=False`")
     '--group-size 1 is out of range, as `rows` is; train with --no-evaluate'
     """
-    return re.sub(r"`(\w+(?:=False)?)`", lambda found: FLAG_NAMES.get(found[1]) or found[0], text)
+    return re.sub(r"`(\w+(?:=False)?)`", lambda match: FLAG_NAMES.get(match[1]) or match[0], text)
 
 
 def _find_panel(flag: Parameter) -> str:

@@ -107,12 +107,12 @@ def run_variants(shell: Shell, ablation: Ablation, folder: Path, *, dry_run: boo
 
 def show_list(shell: Shell) -> None:
     """Show the shipped ablations and what each asks."""
-    found = [read_ablation(name, "SET") for name in list_ablations()]
+    ablations = [read_ablation(name, "SET") for name in list_ablations()]
     if shell.as_json:
-        shell.dump([{"name": one.name, "title": one.title, "runs": len(one.variants)} for one in found])
+        shell.dump([{"name": one.name, "title": one.title, "runs": len(one.variants)} for one in ablations])
         return
     table = FittedTable([Column("name", text=12), Column("variants"), Column("what it compares", text=20)])
-    for one in found:
+    for one in ablations:
         table.add_row(one.name, str(len(one.variants)), one.title)
     shell.out.print(table)
 
@@ -189,5 +189,5 @@ def show_report(shell: Shell, report: AblationReport) -> None:
     shell.out.print(table)
     for note in (*report.notes, *report.failed):
         shell.line(f"\n{note}")
-    shell.line(f"\n{'figure':<12} {report.figure}", whole=True)
-    shell.line(f"{'table':<12} {report.table}", whole=True)
+    shell.line(f"\n{'figure':<12} {report.figure}", unwrapped=True)
+    shell.line(f"{'table':<12} {report.table}", unwrapped=True)

@@ -104,13 +104,13 @@ def find_generator(prompts: PromptSettings) -> str:
             "reasoning-gym:chain_sum"
         )
     own = load_forms(prompts.forms_file)
-    found = {family for family, _ in find_forms(prompts.forms, own)}
-    found |= {find_family(name).name for name in prompts.families}
-    found |= {find_form_reader().name} if own and not found else set()
-    if len(found) != 1:
-        what = f"these are {', '.join(sorted(found))}" if found else "none is named"
+    families = {family for family, _ in find_forms(prompts.forms, own)}
+    families |= {find_family(name).name for name in prompts.families}
+    families |= {find_form_reader().name} if own and not families else set()
+    if len(families) != 1:
+        what = f"these are {', '.join(sorted(families))}" if families else "none is named"
         raise LearnableError(f"one family is dialled at a time, and {what}: give --family NAME, or forms of one")
-    return found.pop()
+    return families.pop()
 
 
 @with_flags(PROMPTS, WANTED, POLICY, SAMPLED_BY, OUTPUT)
@@ -196,7 +196,7 @@ def show_dial(shell: Shell, report: DialReport) -> None:
         forms = [f"--form {quote(form)}" for form in report.forms]
         forms += [f"--family {quote(family)}" for family in report.families]
         knobs = [f"--knob {quote(f'{name}={value}')}" for name, value in report.nearest.knobs.items()]
-        shell.line(f"\nnext         find-learnable {' '.join([*forms, *knobs])}", whole=True)
+        shell.line(f"\nnext         find-learnable {' '.join([*forms, *knobs])}", unwrapped=True)
 
 
 def tabulate_curve(report: DialReport) -> FittedTable:

@@ -72,7 +72,7 @@ def show_findings(shell: Shell, findings: Findings) -> None:
 
 def _show_sandbox(shell: Shell, report: JsonObject) -> None:
     shell.line(f"rung         {report['rung']}: {report['meaning']}")
-    for name, found in report["probes"].items():
-        shell.line(f"{name:<28} {found}")
+    for name, result in report["probes"].items():
+        shell.line(f"{name:<28} {result}")
     for remark in report["remarks"]:
         shell.line(f"why          {remark}")

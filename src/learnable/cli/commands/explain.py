@@ -124,11 +124,11 @@ def show_answer(shell: Shell, verifier: str, spec: JsonObject, prompt: str, comp
     """
     from learnable.verifiers.files.explained import explain_answer
 
-    found = explain_answer(verifier, completion, prompt, spec)
+    explanation = explain_answer(verifier, completion, prompt, spec)
     if shell.as_json:
-        shell.out.file.write(json.dumps(asdict(found), indent=2) + "\n")
+        shell.out.file.write(json.dumps(asdict(explanation), indent=2) + "\n")
         return
-    for label, value in found.rows():
+    for label, value in explanation.rows():
         shell.out.print(f"{label:<10} {escape(value)}", highlight=False, soft_wrap=not shell.out.is_terminal)
 
 
@@ -146,39 +146,39 @@ def read_judged_by(spec: JsonObject, forms_file: str | None) -> tuple[str, JsonO
     if forms_file is None:
         return family.name, spec
     own = family.load_forms(forms_file)
-    whole, form = add_declaration(spec, own), str(spec["form"])
-    if "declaration" not in whole and fold_name(form) not in {fold_name(name) for name, _ in family.names()}:
+    full_spec, form = add_declaration(spec, own), str(spec["form"])
+    if "declaration" not in full_spec and fold_name(form) not in {fold_name(name) for name, _ in family.names()}:
         raise UnknownNameError("form", form, [*own, *family.known_forms()], FORMS_LISTED_BY)
-    return family.name, whole
+    return family.name, full_spec
 
 
-def show_explanation(shell: Shell, found: Explanation) -> None:
+def show_explanation(shell: Shell, explanation: Explanation) -> None:
     """Show the poem as it was heard, its components, the verdict, and what would raise it."""
     if shell.as_json:
-        shell.out.file.write(json.dumps(found.as_dict(), indent=2) + "\n")
+        shell.out.file.write(json.dumps(explanation.as_dict(), indent=2) + "\n")
         return
-    shell.out.print(tabulate_lines(found, shell.out.width), "")
-    shell.out.print(tabulate_parts(found.parts, shell.out.width))
-    score = found.score
+    shell.out.print(tabulate_lines(explanation, shell.out.width), "")
+    shell.out.print(tabulate_parts(explanation.parts, shell.out.width))
+    score = explanation.score
     verdict = f"[{RIGHT}]passes[/]" if score.passed else f"[{WRONG}]does not pass[/]"
     reward = "-" if score.reward is None else f"{score.reward:.3f}"
-    shell.out.print(f"\nreward {reward}; {verdict} as {escape(found.form)}", highlight=False)
+    shell.out.print(f"\nreward {reward}; {verdict} as {escape(explanation.form)}", highlight=False)
     if score.reason:
         shell.out.print(escape(score.reason), highlight=False, soft_wrap=not shell.out.is_terminal)
-    if found.hints:
+    if explanation.hints:
         shell.out.print("\nWhat would raise it", style="bold")
-    for hint in found.hints:
+    for hint in explanation.hints:
         print_text(shell.out, f"- {hint}")
 
 
-def tabulate_lines(found: Explanation, width: int) -> Table:
+def tabulate_lines(explanation: Explanation, width: int) -> Table:
     """Return the text, each line under its marks and beside its figures, on so many columns."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
-    for heading in ("", *found.headings):
+    for heading in ("", *explanation.headings):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column(escape(found.form))
-    room = max(width - BESIDE_LINE - BESIDE_FIGURE * len(found.headings), 12)
-    for number, line in enumerate(found.list_lines(), 1):
+    table.add_column(escape(explanation.form))
+    room = max(width - BESIDE_LINE - BESIDE_FIGURE * len(explanation.headings), 12)
+    for number, line in enumerate(explanation.list_lines(), 1):
         figures = (f"[dim]{number}[/]", *map(_marked_up, line.figures))
         text = _folded(line.marks, line.text, room)
         table.add_row(*(f"\n{figure}" for figure in figures), text, end_section=False)

@@ -150,11 +150,11 @@ def show_found(shell: Shell, report: JobReport) -> None:
     from learnable.flows.curation.report import describe_predictions
     from learnable.flows.looping.job_report import describe_found, describe_rounds
 
-    for one, said in zip(report.rounds, describe_rounds(report.rounds), strict=True):
-        shell.line(said if len(report.rounds) > 1 else describe_found(one))
+    for one, sentence in zip(report.rounds, describe_rounds(report.rounds), strict=True):
+        shell.line(sentence if len(report.rounds) > 1 else describe_found(one))
         for line in describe_predictions(one.curation) if one.gain is None else ():
             shell.line(line)
-        shell.line(f"curated set  {one.curation.curated}\n", whole=True)
+        shell.line(f"curated set  {one.curation.curated}\n", unwrapped=True)
 
 
 def show_paid(shell: Shell, report: JobReport) -> None:

@@ -34,8 +34,8 @@ def show_settings(
         run = prepare_run(replace(settings, output=settings.output or folder), other)
     rows = explain_settings(settings, replace(run.settings, output=settings.output), given, preset)
     if shell.as_json:
-        told = {"notes": run.notes, "warnings": run.warnings, **_measure(run, other)}
-        shell.dump({"settings": [asdict(row) for row in rows], **told})
+        values = {"notes": run.notes, "warnings": run.warnings, **_measure(run, other)}
+        shell.dump({"settings": [asdict(row) for row in rows], **values})
         return
     if preset:
         shell.line(f"{preset.name}: {preset.title} ({preset.source})\n")
@@ -47,11 +47,11 @@ def show_settings(
 def _measure(run: PreparedRun, other: Device | None) -> JsonObject:
     from learnable.train.preflight.memory import judge_fit
 
-    told: JsonObject = {"memory": asdict(run.memory) | {"peak": run.memory.peak} if run.memory else None}
+    values: JsonObject = {"memory": asdict(run.memory) | {"peak": run.memory.peak} if run.memory else None}
     if other:
         fit = judge_fit(run.memory, run.settings) if run.memory else None
-        told["machine"] = {"gpus": run.settings.num_processes, "gpu_memory": other.memory, "fit": fit}
-    return told
+        values["machine"] = {"gpus": run.settings.num_processes, "gpu_memory": other.memory, "fit": fit}
+    return values
 
 
 def _describe(run: PreparedRun, other: Device | None) -> Iterator[str]:

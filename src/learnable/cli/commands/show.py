@@ -82,15 +82,15 @@ def show(
         for flag, number in (("--limit", limit), ("--completions", completions)):
             if number is not None and number < 0:
                 raise LearnableError(f"{flag} {number} is less than nothing: give 0 or more")
-        found = find_set(curated, store or "learnable-store")
-        all_rows = read_rows(found, _parts(rejects, part, reason, prompt_id))
+        curated_set = find_set(curated, store or "learnable-store")
+        all_rows = read_rows(curated_set, _parts(rejects, part, reason, prompt_id))
         rows = all_rows if reason is None else with_reason(all_rows, reason)
         if prompt_id is None and rows.is_empty() and not as_json:
-            say_none(shell, found, all_rows, reason)
+            say_none(shell, curated_set, all_rows, reason)
         elif prompt_id is None:
             show_list(
                 shell,
-                found,
+                curated_set,
                 rows,
                 limit,
                 shlex.join(
@@ -98,7 +98,7 @@ def show(
                 ),
             )
         else:
-            show_one(shell, show_prompt(found, find_row(rows, prompt_id), store), completions, sort)
+            show_one(shell, show_prompt(curated_set, find_row(rows, prompt_id), store), completions, sort)
 
 
 def _parts(rejects: bool, part: str | None, reason: str | None, prompt_id: str | None) -> Sequence[str]:
@@ -131,7 +131,7 @@ def show_list(shell: Shell, curated: CuratedSet, rows: pl.DataFrame, limit: int,
     shell.out.print(tabulate_prompts(listed, digits))
     if rows.height > listed.height:
         shell.line(f"\n{rows.height - listed.height:,} more: --limit 0 lists all {rows.height:,}")
-    shell.line(f"\nnext         learnable show {again} {listed['prompt_id'][0][:digits]}", whole=True)
+    shell.line(f"\nnext         learnable show {again} {listed['prompt_id'][0][:digits]}", unwrapped=True)
 
 
 def say_none(shell: Shell, curated: CuratedSet, rows: pl.DataFrame, reason: str | None) -> None:
@@ -179,7 +179,7 @@ def show_one(shell: Shell, shown: ShownPrompt, count: int | None, sort: str) -> 
 
     manifest = shown.curated.manifest
     verifier = shown.row["verifier"]
-    whole = {
+    page = {
         "curated": str(shown.curated.path),
         "policy": manifest.policy.policy_id,
         "sampling": manifest.sampling.to_json(),
@@ -189,7 +189,7 @@ def show_one(shell: Shell, shown: ShownPrompt, count: int | None, sort: str) -> 
         "total": len(listed),
         "note": shown.note,
     }
-    shell.dump({key: to_json(value) for key, value in whole.items()})
+    shell.dump({key: to_json(value) for key, value in page.items()})
 
 
 def pick(listed: Sequence[Shown], count: int | None, sort: str) -> list[Shown]:

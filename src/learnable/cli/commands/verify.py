@@ -71,8 +71,8 @@ def verify(
         problems = Problems(prompts, read_problems(prompts, verifier)) if prompts else Problems()
         reader = RowReader(verifier, load_forms(forms_file), problems)
         output = shell.claim_output() if str(output_path) == "-" else output_path
-        told = shell.progress.completions
-        summary = verify_file(reader, input_path, output, count_workers(workers), told, verifier_timeout)
+        progress = shell.progress.completions
+        summary = verify_file(reader, input_path, output, count_workers(workers), progress, verifier_timeout)
         if summary.bad_rows:
             shell.progress.warn(tell_bad_rows(summary))
         show_verified(shell, summary, output_path)
@@ -84,21 +84,21 @@ def verify(
 def tell_bad_rows(summary: VerifySummary) -> str:
     """Say which lines could not be scored, and why."""
     more = f"; and {summary.bad_rows - SHOWN:,} more" if summary.bad_rows > SHOWN else ""
-    told = "; ".join(summary.first_bad[:SHOWN])
-    return f"{summary.bad_rows:,} of {summary.rows:,} lines are bad and have no reward: {told}{more}"
+    reasons = "; ".join(summary.first_bad[:SHOWN])
+    return f"{summary.bad_rows:,} of {summary.rows:,} lines are bad and have no reward: {reasons}{more}"
 
 
 def show_verified(shell: Shell, summary: VerifySummary, output: Path) -> None:
     """Show what a scored file came to."""
     if shell.as_json:
-        told = {name: value for name, value in asdict(summary).items() if summary.bad_rows or "bad" not in name}
-        shell.dump(told | {"output": str(output)})
+        values = {name: value for name, value in asdict(summary).items() if summary.bad_rows or "bad" not in name}
+        shell.dump(values | {"output": str(output)})
         return
     verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in summary.verdicts.items())
     mean = "-" if summary.mean_reward is None else f"{summary.mean_reward:.3f}"
     passed = "-" if summary.pass_rate is None else f"{summary.pass_rate:.3f}"
     shell.line(f"{verdicts}; mean reward {mean}, pass rate {passed}")
-    shell.line(f"scores       {output}", whole=True)
+    shell.line(f"scores       {output}", unwrapped=True)
 
 
 def say_unscored(shell: Shell, verifier: str, reasons: Mapping[str, int]) -> None:

@@ -87,9 +87,9 @@ class FittedTable:
             grown = min(self._width(place), size + left) if column.text else size
             left -= grown - size
             justify: JustifyMethod = "left" if column.text else "right"
-            whole = column.cut or not column.text
+            no_wrap = column.cut or not column.text
             overflow: OverflowMethod = "ellipsis" if column.cut else "fold"
-            table.add_column(Text(column.heading), justify=justify, width=grown, overflow=overflow, no_wrap=whole)
+            table.add_column(Text(column.heading), justify=justify, width=grown, overflow=overflow, no_wrap=no_wrap)
         for cells, style in self.rows:
             table.add_row(*(Text(cells[place]) for place in shown), style=style)
         return table

@@ -33,8 +33,8 @@ def _facts(shown: PreviewedPrompt) -> Iterator[tuple[str, str]]:
     if shown.answer is None:
         yield "from", shown.read_from
     else:
-        told = json.dumps(shown.answer, ensure_ascii=False)
-        yield "answer", f"{shorten(told)}: {shown.read_from}"
+        answer = json.dumps(shown.answer, ensure_ascii=False)
+        yield "answer", f"{shorten(answer)}: {shown.read_from}"
     if shown.extract:
         alone = "" if shown.answer is None else f"; the answer alone is read as {shown.extracted or 'nothing'}"
         yield "extract", f"{shown.extract}{alone}"

@@ -82,8 +82,8 @@ def list_facts(shown: ShownPrompt) -> Iterator[tuple[str, str]]:
     version = manifest.verifiers.get(row["verifier"])
     yield "verifier", row["verifier"] + (f", version {version}" if version else "")
     yield "spec", shorten(json.dumps(json.loads(row["spec"]), ensure_ascii=False))
-    told = ", ".join(f"{name} {_tell(value)}" for name, value in manifest.sampling.to_json().items())
-    yield "policy", f"{manifest.policy.policy_id}, {told}"
+    sampling = ", ".join(f"{name} {_tell(value)}" for name, value in manifest.sampling.to_json().items())
+    yield "policy", f"{manifest.policy.policy_id}, {sampling}"
     difficulty = "" if row["difficulty"] is None else f", difficulty {row['difficulty']:g}"
     yield "from", f"{row['source']}{difficulty}"
     if carried := _carried(row):

@@ -127,7 +127,7 @@ def tabulate_figures(title: str, rows: Sequence[Figures], *, signed: bool = Fals
     table = FittedTable([Column("", text=14), Column("prompts", need=5), *columns], title)
     for row in rows:
         passes = [row.pass_at_1 if k == 1 else row.pass_at[k] for k in ks]
-        cells = [_interval(found, signed=signed) for found in (row.mean_reward, *passes, row.greedy_reward)]
+        cells = [_interval(measure, signed=signed) for measure in (row.mean_reward, *passes, row.greedy_reward)]
         table.add_row(f"{row.by} {row.name}".strip(), f"{row.prompts:,}", *cells)
     return table
 
@@ -149,14 +149,14 @@ def tabulate_rounds(report: LoopReport) -> FittedTable:
     figures.append(Column(f"pass@{report.settings.train.eval_k}", need=4))
     table = FittedTable([Column("round", text=6), Column("set", text=5), *counts, Column("steps", need=1), *figures])
     rows, empty = {row.number: row for row in report.rounds}, [""] * 5
-    for number, _, found in report.measured:
+    for number, _, measured in report.measured:
         trained, gain = empty, "-"
         if row := rows.get(number):
             trained = [row.version, f"{row.kept:,}", figure(row.usable_share), f"{row.refresh_rollouts:,}"]
             trained.append("-" if row.steps is None else f"{row.steps:,}")
             gain = _interval(row.gain.mean_reward, signed=True) if row.gain else "-"
-        measures = (_interval(end) for end in (found.greedy_reward, found.pass_at_k))
-        table.add_row(str(number or "before"), *trained, _interval(found.mean_reward), gain, *measures)
+        measures = (_interval(end) for end in (measured.greedy_reward, measured.pass_at_k))
+        table.add_row(str(number or "before"), *trained, _interval(measured.mean_reward), gain, *measures)
     return table
 
 
