@@ -13,11 +13,6 @@ from learnable.flows.sampling.component_watch import REFUSED, shorten_example
 from learnable.flows.sampling.scan import RolloutScan
 from learnable.verifiers.reward_parts import find_parts, is_only_format, say_wish
 
-WORDS = {
-    0: ("never fires", "mend the part, or let prompts ask for it"),
-    1: ("always fires", "leave the part out"),
-}
-
 
 def find_silent_rewards(components: pl.DataFrame, scan: RolloutScan) -> Iterator[Finding]:
     """Yield a finding for each part that is its reward's only one for the form, and 0, or 1, in every rollout.
@@ -60,7 +55,11 @@ def _find_constant(components: pl.DataFrame) -> pl.DataFrame:
 
 def _make_finding(row: Row, prompt: Prompt, example: str) -> Finding:
     subject, wish = f"{row['family']}: {row['component']}", say_wish(find_parts(prompt.spec)[row["component"]])
-    fires, way_out = WORDS[row["value"]]
+    words = {
+        0: ("never fires", "mend the part, or let prompts ask for it"),
+        1: ("always fires", "leave the part out"),
+    }
+    fires, way_out = words[row["value"]]
     text = (
         f"{subject} is {row['value']} in all {row['rollouts']:,} rollouts of {row['prompts']:,} prompts: it {fires}, "
         f"so GRPO can learn nothing from it ({wish}). A completion of this policy reads {shorten_example(example)!r}: "

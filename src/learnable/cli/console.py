@@ -80,7 +80,7 @@ def open_shell(*, as_json: bool, quiet: bool, stopped: str = "stopped") -> Itera
         shell = Shell(
             as_json=as_json,
             quiet=quiet,
-            out=ResultConsole(file=stdout, width=None if stdout.isatty() else read_columns() or 100),
+            out=ResultConsole(file=stdout, width=None if stdout.isatty() else read_columns() or 100),  # of a file
             err=SafeConsole(stderr=True),
         )
         try:

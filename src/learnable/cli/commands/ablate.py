@@ -189,5 +189,5 @@ def show_report(shell: Shell, report: AblationReport) -> None:
     shell.out.print(table)
     for note in (*report.notes, *report.failed):
         shell.line(f"\n{note}")
-    shell.line(f"\n{'figure':<12} {report.figure}", unwrapped=True)
-    shell.line(f"{'table':<12} {report.table}", unwrapped=True)
+    shell.line(f"\n{'figure':<12} {report.figure}", whole=True)
+    shell.line(f"{'table':<12} {report.table}", whole=True)

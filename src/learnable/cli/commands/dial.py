@@ -196,7 +196,7 @@ def show_dial(shell: Shell, report: DialReport) -> None:
         forms = [f"--form {quote(form)}" for form in report.forms]
         forms += [f"--family {quote(family)}" for family in report.families]
         knobs = [f"--knob {quote(f'{name}={value}')}" for name, value in report.nearest.knobs.items()]
-        shell.line(f"\nnext         find-learnable {' '.join([*forms, *knobs])}", unwrapped=True)
+        shell.line(f"\nnext         find-learnable {' '.join([*forms, *knobs])}", whole=True)
 
 
 def tabulate_curve(report: DialReport) -> FittedTable:

@@ -75,4 +75,4 @@ def show_evaluation(shell: Shell, report: EvalReport) -> None:
     unscored = report.figures[0].unscored
     if unscored:
         shell.line(f"\n{unscored:,} completions have no reward and are left out")
-    shell.line(f"\n{report.tokens:,} completion tokens; {report.generated:,} completions are new", unwrapped=True)
+    shell.line(f"\n{report.tokens:,} completion tokens; {report.generated:,} completions are new", whole=True)

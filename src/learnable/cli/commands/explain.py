@@ -38,9 +38,7 @@ Examples:
   learnable explain --rhyme-scheme stanzas.jsonl     # {"lines": [...]} a line -> {"scheme": [...]}
   learnable explain --scansion lines.jsonl           # {"line": "...", "metre"?: "iambic"} -> syllables, stress, metre
 """
-RIGHT, PARTLY, WRONG = "green", "yellow", "red"
-BAR = 20  # characters
-BESIDE_LINE, BESIDE_FIGURE, BESIDE_BAR = 18, 7, 38  # columns that the figures beside them take
+RIGHT_COLOR, PARTLY_COLOR, WRONG_COLOR = "green", "yellow", "red"
 
 Poem = Annotated[Path | None, typer.Argument(help="A text file with the text. (default: standard input)")]
 Form = Annotated[str | None, typer.Option("--form", help="The form to judge by, such as sonnet.")]
@@ -160,7 +158,7 @@ def show_explanation(shell: Shell, explanation: Explanation) -> None:
     shell.out.print(tabulate_lines(explanation, shell.out.width), "")
     shell.out.print(tabulate_parts(explanation.parts, shell.out.width))
     score = explanation.score
-    verdict = f"[{RIGHT}]passes[/]" if score.passed else f"[{WRONG}]does not pass[/]"
+    verdict = f"[{RIGHT_COLOR}]passes[/]" if score.passed else f"[{WRONG_COLOR}]does not pass[/]"
     reward = "-" if score.reward is None else f"{score.reward:.3f}"
     shell.out.print(f"\nreward {reward}; {verdict} as {escape(explanation.form)}", highlight=False)
     if score.reason:
@@ -177,7 +175,7 @@ def tabulate_lines(explanation: Explanation, width: int) -> Table:
     for heading in ("", *explanation.headings):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column(escape(explanation.form))
-    room = max(width - BESIDE_LINE - BESIDE_FIGURE * len(explanation.headings), 12)
+    room = max(width - 18 - 7 * len(explanation.headings), 12)  # beside number, syllables and figures
     for number, line in enumerate(explanation.list_lines(), 1):
         figures = (f"[dim]{number}[/]", *map(_marked_up, line.figures))
         text = _folded(line.marks, line.text, room)
@@ -209,12 +207,12 @@ def tabulate_parts(parts: Sequence[Part], width: int) -> Table:
     `width` counts the columns of the terminal.
     """
     names = max((len(part.name) for part in parts), default=0)
-    length = min(BAR, max(width - names - BESIDE_BAR, 4))
+    length = min(20, max(width - names - 38, 4))  # beside the columns of figures
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold", title="")
     for heading in ("component", "", "value", "weight", "for the pass"):
         table.add_column(heading, justify="left" if heading in ("component", "") else "right", no_wrap=True)
     for part in parts:
-        colour = WRONG if part.fails else RIGHT if part.value > 1 - 1e-9 else PARTLY
+        colour = WRONG_COLOR if part.fails else RIGHT_COLOR if part.value > 1 - 1e-9 else PARTLY_COLOR
         bar = "█" * round(length * part.value)
         weight = f"{part.weight:g}" if part.weight else "factor"
         needed = "" if part.strict is None or part.needs is None else f"{part.strict:.2f} of {part.needs:.2f}"

@@ -168,12 +168,12 @@ def show_curation(shell: Shell, report: CurationReport) -> None:
             f"Forecast: {report.advice}."
         )
     show_rendered(shell, report.rendered_prompt)
-    shell.line(f"\ncurated set  {report.curated}", unwrapped=True)
+    shell.line(f"\ncurated set  {report.curated}", whole=True)
     if report.training is not None:
         shell.line("")
         show_training(shell, report.training)
     elif totals.train and report.engine != "simulated":
-        shell.line(f"next         {name_next(report)}", unwrapped=True)
+        shell.line(f"next         {name_next(report)}", whole=True)
 
 
 def name_next(report: CurationReport) -> str:

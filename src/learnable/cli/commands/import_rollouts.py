@@ -123,7 +123,7 @@ def show_import(shell: Shell, report: ImportReport, settings: ImportSettings) ->
             f"{report.counts.counts:,} counts of {report.counts.prompts:,} prompts by {models}: "
             f"{report.counts.new:,} new, {report.counts.changed:,} changed, {same:,} as they were"
         )
-        shell.line(f"models       {', '.join(report.counts.models)}", unwrapped=True)
+        shell.line(f"models       {', '.join(report.counts.models)}", whole=True)
     else:
         left = f", {report.unrewarded:,} without a reward" if report.unrewarded else ""
         rewarded = f"{report.rollouts:,} rollouts with a reward{left}"
@@ -134,7 +134,7 @@ def show_import(shell: Shell, report: ImportReport, settings: ImportSettings) ->
         show_set(shell, report)
     else:
         shell.line(f"no set       {report.why}")
-    shell.line(f"next         {say_next(report, settings)}", unwrapped=True)
+    shell.line(f"next         {say_next(report, settings)}", whole=True)
 
 
 def show_set(shell: Shell, report: ImportReport) -> None:
@@ -153,7 +153,7 @@ def show_set(shell: Shell, report: ImportReport) -> None:
             f"Certified: {made.certified_precision:.0%} of the kept are expected to be truly in the band. "
             f"Forecast: {made.advice}."
         )
-    shell.line(f"\ncurated set  {made.curated}", unwrapped=True)
+    shell.line(f"\ncurated set  {made.curated}", whole=True)
 
 
 def show_comparison(shell: Shell, found: Comparison) -> None:

@@ -154,7 +154,7 @@ def show_found(shell: Shell, report: JobReport) -> None:
         shell.line(sentence if len(report.rounds) > 1 else describe_found(one))
         for line in describe_predictions(one.curation) if one.gain is None else ():
             shell.line(line)
-        shell.line(f"curated set  {one.curation.curated}\n", unwrapped=True)
+        shell.line(f"curated set  {one.curation.curated}\n", whole=True)
 
 
 def show_paid(shell: Shell, report: JobReport) -> None:

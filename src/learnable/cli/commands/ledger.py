@@ -90,7 +90,7 @@ def show_ledger(shell: Shell, summary: LedgerSummary, store: str) -> None:
     )
     shell.line(f"scored by    {', '.join(summary.verifiers) or 'nothing yet'}")
     if summary.files > MANY_FILES:
-        shell.line(f"next         learnable ledger compact --store {quote(store)}", unwrapped=True)
+        shell.line(f"next         learnable ledger compact --store {quote(store)}", whole=True)
 
 
 def show_damage(shell: Shell, damaged: Sequence[Damage]) -> None:
@@ -99,7 +99,7 @@ def show_damage(shell: Shell, damaged: Sequence[Damage]) -> None:
         shell.dump({"damaged": [asdict(file) for file in damaged]})
         return
     for file in damaged:
-        shell.line(f"damaged      {file.file}: {file.why}\n             set aside as {file.moved_to}", unwrapped=True)
+        shell.line(f"damaged      {file.file}: {file.why}\n             set aside as {file.moved_to}", whole=True)
     if damaged:
         shell.line("What they held counts as missing: the command that made it makes it again, and nothing else.")
     else:

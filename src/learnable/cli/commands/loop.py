@@ -71,11 +71,11 @@ def show_loop(shell: Shell, report: LoopReport) -> None:
     number, policy = report.best
     plain = report.to_json()
     shell.line(
-        f"{'best policy':<12} {policy} (" + (f"round {number})" if number else "no round is better)"), unwrapped=True
+        f"{'best policy':<12} {policy} (" + (f"round {number})" if number else "no round is better)"), whole=True
     )
-    shell.line(f"{'figure':<12} {plain['figure']}", unwrapped=True)
+    shell.line(f"{'figure':<12} {plain['figure']}", whole=True)
     last = report.rounds[-1]
     if number == last.number:
         shell.line(
-            f"{'next':<12} learnable refresh --curated {quote(last.curated)} --policy {quote(policy)}", unwrapped=True
+            f"{'next':<12} learnable refresh --curated {quote(last.curated)} --policy {quote(policy)}", whole=True
         )

@@ -41,8 +41,8 @@ def new_verifier(
         if shell.as_json:
             shell.dump({"files": [str(judge), str(golden), str(test)], "next": list(commands)})
             return
-        shell.line(f"verifier     {judge}", unwrapped=True)
-        shell.line(f"golden       {golden}", unwrapped=True)
-        shell.line(f"test         {test}", unwrapped=True)
+        shell.line(f"verifier     {judge}", whole=True)
+        shell.line(f"golden       {golden}", whole=True)
+        shell.line(f"test         {test}", whole=True)
         for label, command in zip(("next", "then"), commands, strict=True):
-            shell.line(f"{label:<12} {command}", unwrapped=True)
+            shell.line(f"{label:<12} {command}", whole=True)

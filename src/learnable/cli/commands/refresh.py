@@ -84,9 +84,9 @@ def show_refresh(shell: Shell, report: RefreshReport) -> None:
             f"[{in_band.low:.0%}, {in_band.high:.0%}]."
         )
     shell.line("\n".join(lines))
-    shell.line(f"\ncurated set  {report.curated}", unwrapped=True)
+    shell.line(f"\ncurated set  {report.curated}", whole=True)
     if totals.train:
-        shell.line(f"next         learnable train --curated {quote(report.curated)}", unwrapped=True)
+        shell.line(f"next         learnable train --curated {quote(report.curated)}", whole=True)
 
 
 def tabulate_changes(report: RefreshReport) -> FittedTable:

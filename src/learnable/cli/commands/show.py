@@ -131,7 +131,7 @@ def show_list(shell: Shell, curated: CuratedSet, rows: pl.DataFrame, limit: int,
     shell.out.print(tabulate_prompts(listed, digits))
     if rows.height > listed.height:
         shell.line(f"\n{rows.height - listed.height:,} more: --limit 0 lists all {rows.height:,}")
-    shell.line(f"\nnext         learnable show {again} {listed['prompt_id'][0][:digits]}", unwrapped=True)
+    shell.line(f"\nnext         learnable show {again} {listed['prompt_id'][0][:digits]}", whole=True)
 
 
 def say_none(shell: Shell, curated: CuratedSet, rows: pl.DataFrame, reason: str | None) -> None:

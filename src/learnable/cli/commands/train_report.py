@@ -30,8 +30,8 @@ def show_training(shell: Shell, report: TrainingReport) -> None:
     for alarm in report.alarms:
         shell.line(f"{'alarm':<12} {alarm.rule}, since step {alarm.since}: {alarm.says}")
     for name, place in (("policy", report.trained_policy), ("curve", report.curve), ("metrics", report.metrics)):
-        shell.line(f"{name:<12} {place}", unwrapped=True)
-    shell.line(f"next         find-learnable --policy {quote(report.trained_policy)}", unwrapped=True)
+        shell.line(f"{name:<12} {place}", whole=True)
+    shell.line(f"next         find-learnable --policy {quote(report.trained_policy)}", whole=True)
 
 
 def _show_parts(shell: Shell, report: TrainingReport) -> None:

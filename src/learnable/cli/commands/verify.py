@@ -35,7 +35,6 @@ Examples:
   learnable verify --verifier my_rewards.py:score --verifier-range -1..1 --input a.jsonl --output out.jsonl
 """
 
-SHOWN = 3  # bad lines
 
 ProblemTable = Annotated[
     str | None,
@@ -83,8 +82,9 @@ def verify(
 
 def tell_bad_rows(summary: VerifySummary) -> str:
     """Say which lines could not be scored, and why."""
-    more = f"; and {summary.bad_rows - SHOWN:,} more" if summary.bad_rows > SHOWN else ""
-    reasons = "; ".join(summary.first_bad[:SHOWN])
+    shown = 3  # bad lines
+    more = f"; and {summary.bad_rows - shown:,} more" if summary.bad_rows > shown else ""
+    reasons = "; ".join(summary.first_bad[:shown])
     return f"{summary.bad_rows:,} of {summary.rows:,} lines are bad and have no reward: {reasons}{more}"
 
 
@@ -98,7 +98,7 @@ def show_verified(shell: Shell, summary: VerifySummary, output: Path) -> None:
     mean = "-" if summary.mean_reward is None else f"{summary.mean_reward:.3f}"
     passed = "-" if summary.pass_rate is None else f"{summary.pass_rate:.3f}"
     shell.line(f"{verdicts}; mean reward {mean}, pass rate {passed}")
-    shell.line(f"scores       {output}", unwrapped=True)
+    shell.line(f"scores       {output}", whole=True)
 
 
 def say_unscored(shell: Shell, verifier: str, reasons: Mapping[str, int]) -> None:

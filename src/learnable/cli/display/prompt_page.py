@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from learnable.data.records import Row
     from learnable.flows.showing import ShownCompletion, ShownPrompt
 
-WORDS = 120  # characters of a prompt in a list
 MEANINGS = {
     "too_easy": "saturated",
     "too_hard": "beyond the policy",
@@ -40,7 +39,8 @@ def shorten_prompt(prompt: str | Sequence[Mapping[str, str]]) -> str:
     """
     text = prompt if isinstance(prompt, str) else f"{prompt[-1]['role']}: {prompt[-1]['content']}"
     words = " ".join(text.split())
-    return words if len(words) <= WORDS else words[: WORDS - 1].rstrip() + "…"
+    limit = 120  # characters of a prompt in a list
+    return words if len(words) <= limit else words[: limit - 1].rstrip() + "…"
 
 
 def print_prompt(out: SafeConsole, shown: ShownPrompt, completions: Sequence[ShownCompletion], sort: str) -> None:
