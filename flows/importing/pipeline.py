@@ -41,6 +41,7 @@ from learnable.flows.settings.importing import ImportedSettings, ImportSettings
 from learnable.rollouts.server.models import UNHASHED
 from learnable.verifiers.own.scale import RewardScale, read_scale
 from learnable.verifiers.registry import find_verifier, trust_verifier
+from learnable.viewing.report import write_beside
 
 COUNTS = "counts"  # the format of count tables
 
@@ -326,6 +327,7 @@ def _publish(run: Run, pool: PromptSet, collected: Collected, started: float) ->
     decided = decide_groups(run, pool, collected)
     inspection = inspect_pool(decided, collected)
     curated = publish(run, decided, collected, inspection)
+    write_beside(curated, run.store)
     if curated.manifest.run_id == run.run_id:  # else the last version says the same
         run.store.write_groups(run.run_id, decided)
     seconds = time.monotonic() - started

@@ -41,7 +41,7 @@ def test_one_command_certifies_each_layout_and_a_second_adds_nothing(name: str, 
     for question, group in enumerate(OUTCOMES):
         row = counted[ask(question)]
         assert (row["n"], row["passes"]) == (8, sum(group))
-        assert row["ci_low"] < row["mean"] + 1e-9 or row["passes"] == 0
+
         assert row["verifier"] == f"recorded-{name}"
     assert pool.filter(pl.col("passes").is_between(3, 5))["decision"].unique().to_list() == ["keep"]
     second = imported(run, file, "--store", "s")

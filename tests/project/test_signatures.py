@@ -31,7 +31,8 @@ JSON_BORDER = {
     "filters/posterior/certificate.py",  # parts of manifest.json
     "filters/posterior/variance_model.py",
     "filters/stopping/budget.py",
-    "flows/curation/cost.py",  # `--json`
+    "flows/comparing.py",  # `--json`
+    "flows/curation/cost.py",
     "flows/curation/preview.py",
     "flows/curation/report.py",
     "flows/dialing/report.py",
