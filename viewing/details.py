@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-
-import polars as pl
+from collections.abc import Iterable, Sequence
 
 from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError
@@ -15,8 +13,8 @@ from learnable.verifiers.domains import EXPLANATIONS, load_from
 from learnable.verifiers.explanation import Explanation
 
 
-def describe_prompt(row: Row, group: pl.DataFrame, manifest: Manifest) -> JsonObject:
-    """Return a prompt of a version, a row of `scan_pool`, with its completions, of which `read_groups` has the rows."""
+def describe_prompt(row: Row, group: Iterable[Row], manifest: Manifest) -> JsonObject:
+    """Return a prompt of a version, a row of `scan_pool`, with its completions, which are rows of `read_groups`."""
     text = row["prompt"]
     carried = {name: value for name, value in row.items() if name not in (*OUR_COLUMNS, "part") and value is not None}
     return {
@@ -27,7 +25,7 @@ def describe_prompt(row: Row, group: pl.DataFrame, manifest: Manifest) -> JsonOb
             name: value if isinstance(value, str | int | float | bool) else str(value)
             for name, value in carried.items()
         },
-        "completions": [_describe_completion(one, manifest) for one in group.iter_rows(named=True)],
+        "completions": [_describe_completion(one, manifest) for one in group],
     }
 
 

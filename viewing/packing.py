@@ -41,7 +41,7 @@ def _encode(column: pl.Series) -> object:
 def pack(value: object) -> str:
     """Return a value as JSON in gzip in base64; equal values give equal text."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(text.encode(), compresslevel=5, mtime=0)).decode()
 
 
 @cache

@@ -55,20 +55,31 @@ def _scan_part(curated: CuratedSet, part: str) -> pl.LazyFrame:
 
 
 def read_prompts(curated: CuratedSet) -> pl.DataFrame:
-    """Return a row a prompt: `prompt_id`, `head` and whether that is `cut`, `NAMES`, `FIGURES` and `TEXTS`.
+    """Return the rows of `read_figures` with the columns of `read_heads`."""
+    return pl.concat([read_figures(curated), read_heads(curated)], how="horizontal")
+
+
+def read_heads(curated: CuratedSet) -> pl.DataFrame:
+    """Return how each prompt of a version begins, in the order of `read_figures`: `head`, and whether that is `cut`."""
+    pool = scan_pool(curated)
+    width = measure_head(pool.select(pl.len()).collect().item())
+    text = whole_text(pool)
+    return pool.select(head=text.str.head(width), cut=text.str.len_chars() > width).collect()
+
+
+def read_figures(curated: CuratedSet) -> pl.DataFrame:
+    """Return a row a prompt: `prompt_id`, `NAMES`, `FIGURES` and `TEXTS`.
 
     `errors` counts its rollouts without an honest score, and `before` is its decision in the version that this one came
     from, null where there is none. What the version does not have is null.
     """
     pool = scan_pool(curated)
     names = pool.collect_schema().names()
-    width = measure_head(pool.select(pl.len()).collect().item())
-    text = whole_text(pool)
     missing = [pl.lit(None, pl.String).alias(name) for name in (*NAMES, *TEXTS) if name not in names]
     missing += [pl.lit(None, pl.Float64).alias(name) for name in FIGURES if name not in names]
     rows = (
-        pool.with_columns(*missing, head=text.str.head(width), cut=text.str.len_chars() > width)
-        .select("prompt_id", "head", "cut", *NAMES, *FIGURES, *TEXTS)
+        pool.with_columns(*missing)
+        .select("prompt_id", *NAMES, *FIGURES, *TEXTS)
         .with_columns(errors=pl.col("n_verifier_error") + pl.col("n_engine_error"))
         .drop("n_verifier_error", "n_engine_error")
         .collect()

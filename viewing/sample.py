@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from learnable.data.curated.curated_set import CuratedSet
-from learnable.data.records import JsonObject, Prompt
+from learnable.data.records import JsonObject, Prompt, Row
 from learnable.data.store import Store
 from learnable.viewing.details import can_explain, describe_prompt, explain_ends
 from learnable.viewing.groups import read_groups
@@ -93,9 +93,11 @@ def _describe(curated: CuratedSet, home: Store, prompts: Sequence[Prompt]) -> It
     pool = scan_pool(curated).join(wanted.lazy(), on="prompt_id", how="semi").unique("prompt_id", keep="first")
     rows = {row["prompt_id"]: row for row in pool.collect().iter_rows(named=True)}
     read = read_groups(home.ledger, curated.manifest, prompts, errors=True)
-    groups = {str(name): group for (name,), group in read.group_by("prompt_id", maintain_order=True)}
+    groups: dict[str, list[Row]] = {}
+    for one in read.iter_rows(named=True):
+        groups.setdefault(one["prompt_id"], []).append(one)
     for prompt in prompts:
-        yield describe_prompt(rows[prompt.prompt_id], groups.get(prompt.prompt_id, read.clear()), curated.manifest)
+        yield describe_prompt(rows[prompt.prompt_id], groups.get(prompt.prompt_id, ()), curated.manifest)
 
 
 def _explain(described: Sequence[JsonObject], prompts: Sequence[Prompt], most: int) -> int:

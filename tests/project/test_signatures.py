@@ -72,6 +72,7 @@ JSON_BORDER = {
     "verifiers/poetry/explanation.py",  # `--json`
     "verifiers/programs/sandbox/machine.py",  # `--json` of `learnable doctor`
     "viewing/details.py",  # what the page reads
+    "viewing/library.py",
     "viewing/packing.py",
     "viewing/report.py",
     "viewing/summary.py",

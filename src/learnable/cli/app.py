@@ -27,6 +27,7 @@ from learnable.cli.commands.report import REPORT_HELP, report
 from learnable.cli.commands.show import SHOW_HELP, show
 from learnable.cli.commands.train import TRAIN_HELP, train
 from learnable.cli.commands.verify import VERIFY_HELP, verify
+from learnable.cli.commands.view import VIEW_HELP, view
 from learnable.cli.display.terminal_text import SafeConsole
 from learnable.cli.flags import FlagApp, FlagCommand
 
@@ -66,6 +67,7 @@ app.command("eval", help=EVAL_HELP)(evaluate)
 app.command(help=LOOP_HELP)(loop)
 app.command(help=SHOW_HELP)(show)
 app.command(help=REPORT_HELP)(report)
+app.command(help=VIEW_HELP)(view)
 app.command(help=EXPLAIN_HELP)(explain)
 app.command(help=FORMS_HELP)(forms)
 app.command(help=NEW_VERIFIER_HELP)(new_verifier)
