@@ -30,8 +30,8 @@ from learnable.data.sources.files.layouts.table import LAYOUTS, LETTER_COLUMNS, 
 from learnable.train.monitor.records import METRICS, PREFERENCE_METRICS, REVIEW_METRICS, REWARD_METRICS
 from learnable.train.monitor.rules import HELD_OUT_GAP, AlarmRule, read_rules
 from learnable.verifiers.families.prompts import example_prompt
-from learnable.verifiers.families.registry import FAMILIES, ON_REQUEST
-from learnable.verifiers.instructions.kinds import KINDS
+from learnable.verifiers.families.registry import DEFAULT_FAMILIES, REQUESTED_FAMILIES
+from learnable.verifiers.instructions.kinds import INSTRUCTION_KINDS
 from learnable.verifiers.instructions.language import known_languages
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -89,8 +89,8 @@ def write_families() -> str:
         "Built-in prompts",
         "`find-learnable --family NAME` or `--form NAME` draws from these; `learnable forms NAME` shows one of them. "
         "Families marked *on request* are in no default. A prompt here is the form's first one with usual knobs.",
-        *(part for family in FAMILIES.values() for part in _list_family(family, "")),
-        *(part for family in ON_REQUEST.values() for part in _list_family(family, " (on request)")),
+        *(part for family in DEFAULT_FAMILIES.values() for part in _list_family(family, "")),
+        *(part for family in REQUESTED_FAMILIES.values() for part in _list_family(family, " (on request)")),
     )
 
 
@@ -242,14 +242,14 @@ def _list_keys(group: Mapping[str, str], defaults: Mapping[str, str]) -> Iterato
 def write_kinds() -> str:
     """Return the kinds of instructions, with the arguments that each needs, and the languages that are told apart."""
     meanings = _read_meanings()["instructions"]
-    _require(set(KINDS), meanings)
+    _require(set(INSTRUCTION_KINDS), meanings)
     return _page(
         "Kinds of instructions",
         "The verifier [`instructions`](instructions.md) judges these. All arguments are needed; `relation` and "
         'its kin are "less than" or "at least".',
         _table(
             ("id", "arguments", "an answer that follows it has"),
-            [(f"`{name}`", _code(kind.arguments, ", "), meanings[name]) for name, kind in KINDS.items()],
+            [(f"`{name}`", _code(kind.arguments, ", "), meanings[name]) for name, kind in INSTRUCTION_KINDS.items()],
         ),
         "## Languages",
         _code(known_languages(), ", "),
@@ -348,7 +348,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "instruction-kinds.md": write_kinds,
     "layouts.md": write_layouts,
     "metrics.md": write_metrics,
-    **({"poem-keys.md": write_poem_keys} if POEMS in FAMILIES else {}),
+    **({"poem-keys.md": write_poem_keys} if POEMS in DEFAULT_FAMILIES else {}),
     "python.md": write_python,
     "store.md": write_store,
     "../decisions/README.md": write_decisions,

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import make_parser, write_figures
-from learnable.verifiers.answers.kinds.mathematics import LIBRARY, TIME_LIMIT, MathsVerifier
+from learnable.verifiers.answers.kinds.mathematics import LIBRARY, PARSER_SECONDS, MathsVerifier
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 from learnable.verifiers.registry import find_verifier
 
@@ -143,9 +143,9 @@ def judge_here(job: ScoreJob) -> bool:
     spec = json.loads(job.spec_json)
     text = MathsVerifier().read(job.completion, spec=spec).answer or ""
     try:
-        gold = library.parse(f"${spec['answer']}$", parsing_timeout=int(TIME_LIMIT))
-        given = library.parse(f"${text}$", parsing_timeout=int(TIME_LIMIT))
-        return bool(gold and given and library.verify(gold, given, timeout_seconds=int(TIME_LIMIT)))
+        gold = library.parse(f"${spec['answer']}$", parsing_timeout=int(PARSER_SECONDS))
+        given = library.parse(f"${text}$", parsing_timeout=int(PARSER_SECONDS))
+        return bool(gold and given and library.verify(gold, given, timeout_seconds=int(PARSER_SECONDS)))
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise

@@ -21,7 +21,7 @@ from learnable.data.records import Prompt, Sampling
 from learnable.rollouts.protocol import EngineError, GroupRequest, Refusal
 from learnable.rollouts.vllm_engine import VLLMEngine
 from learnable.verifiers.families.prompts import builtin_prompts
-from learnable.verifiers.families.registry import FAMILIES
+from learnable.verifiers.families.registry import DEFAULT_FAMILIES
 from learnable.verifiers.pool.jobs import ScoreJob
 from learnable.verifiers.pool.scoring import ScoringPool
 
@@ -100,10 +100,10 @@ def read_options() -> argparse.Namespace:
 def draw_groups(size: int, pool: int, seed: int) -> dict[str, list[Prompt]]:
     """Return the prompts of every group: a family, or a form of poetry; and the default mix of everything."""
     groups = {}
-    for family in FAMILIES.values():
+    for family in DEFAULT_FAMILIES.values():
         if family.name != "poetry":
             groups[family.name] = list(builtin_prompts(families=[family.name], limit=size, seed=seed))
-    for form in FAMILIES["poetry"].forms:
+    for form in DEFAULT_FAMILIES["poetry"].forms:
         groups[form] = list(builtin_prompts(forms=[form], limit=size, seed=seed))
     groups[POOL] = list(builtin_prompts(limit=pool, seed=seed))
     return groups

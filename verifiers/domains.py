@@ -29,7 +29,7 @@ VERIFIERS = {
     "text": "learnable.verifiers.answers.kinds.text:TextVerifier",
 }
 # No judge of what a model writes: it only reads what the simulated engine drew.
-SIMULATED = {"simulated": "learnable.verifiers.simulated:SimulatedVerifier"}
+SIMULATED_VERIFIERS = {"simulated": "learnable.verifiers.simulated:SimulatedVerifier"}
 
 # Families that are drawn from where none is named, in their order.
 FAMILIES = {
@@ -55,7 +55,7 @@ FILE_READERS = {
     "--scansion": "learnable.verifiers.poetry.batch:scansion_rows",
 }
 # What `learnable doctor` asks: how well this machine can run what a policy wrote.
-MACHINE = {"a sandbox": "learnable.verifiers.programs.sandbox.machine:examine_machine"}
+MACHINE_CHECKS = {"a sandbox": "learnable.verifiers.programs.sandbox.machine:examine_machine"}
 
 
 def load_from(places: Mapping[str, str], name: str) -> Any:

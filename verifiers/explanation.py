@@ -12,7 +12,7 @@ Styled = Sequence[tuple[str, str]]  # pieces of text, each with its style: a col
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ScorePart:
     """One component of the score.
 
     `value` in [0, 1] counts for the reward, with `weight`. `strict` in [0, 1] counts for the pass and must reach
@@ -52,7 +52,7 @@ class Explanation(Protocol):
     @property
     def score(self) -> Score: ...  # noqa: D102
     @property
-    def parts(self) -> Sequence[Part]: ...  # noqa: D102
+    def parts(self) -> Sequence[ScorePart]: ...  # noqa: D102
     @property
     def hints(self) -> Sequence[str]: ...  # noqa: D102
     @property

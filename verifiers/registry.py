@@ -86,7 +86,7 @@ def known_version(name: str) -> str | None:
 def _find_ours(name: str) -> Verifier:
     if name.startswith(RECORDED):
         return RecordedVerifier(name)
-    known = domains.VERIFIERS | domains.SIMULATED
+    known = domains.VERIFIERS | domains.SIMULATED_VERIFIERS
     if name.endswith(".py"):
         raise JudgeError(f"verifier {name!r} is only half a name: {SHAPE}")
     if name not in known:

@@ -11,11 +11,11 @@ from typing import Any
 
 from learnable.data.records import Spec
 
-KEY = "reward"
+REWARD_KEY = "reward"
 # What an answer is worth by how far it is off: the best that holds counts.
 DISTANCES = {"exact": 1.0, "off_by_one": 0.5, "near": 0.25, "wrong_operation": 0.1, "garbage": 0.0, "unread": 0.0}
 # The options of each kind, with their defaults; None has to be given.
-KINDS: Mapping[str, Spec] = {
+PART_KINDS: Mapping[str, Spec] = {
     "correct": {},
     "graded": {},
     "read": {},
@@ -35,11 +35,11 @@ def find_parts(spec: Spec) -> Mapping[str, Spec]:
     >>> find_parts({"answer": 7, "reward": "distance"}), find_parts({"reward": {"bonus": 3}})
     ({'distance': {'kind': 'distance'}}, {})
     """
-    shape = spec.get(KEY)
+    shape = spec.get(REWARD_KEY)
     if not isinstance(shape, Mapping) and shape != "distance":
         return {}
     parts: Mapping[str, Any] = name_parts(shape)
-    return parts if all(isinstance(part, Mapping) and part.get("kind") in KINDS for part in parts.values()) else {}
+    return parts if all(isinstance(part, Mapping) and part.get("kind") in PART_KINDS for part in parts.values()) else {}
 
 
 def is_only_format(spec: Spec, name: str) -> bool:
@@ -53,7 +53,7 @@ def is_only_format(spec: Spec, name: str) -> bool:
 
 def say_wish(part: Spec) -> str:
     """Return what a part asks of a completion, "" where its name says it."""
-    options = {**KINDS[part["kind"]], **part}
+    options = {**PART_KINDS[part["kind"]], **part}
     marks = ", ".join(f"<{tag}>, </{tag}>" for tag in options.get("tags", ()))
     match part["kind"]:
         case "format":

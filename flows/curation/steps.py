@@ -41,7 +41,7 @@ from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.curation import BUILTIN_LIMIT
 from learnable.verifiers.families.prompts import builtin_prompts, count_problems, require_problems
 from learnable.verifiers.families.registry import load_forms
-from learnable.verifiers.families.wordings import NATURAL, PLAIN, find_wording, reword
+from learnable.verifiers.families.wordings import NATURAL_WORDING, PLAIN_WORDING, find_wording, reword
 from learnable.verifiers.protocol import verifier_notice
 from learnable.verifiers.registry import find_verifier, trust_verifiers
 
@@ -107,7 +107,7 @@ def columns_of(wanted: PromptSettings) -> Columns:
 def _generate(wanted: PromptSettings, count: int, seed: int, *, is_chat: bool) -> Iterator[Prompt]:
     """Yield so many built-in prompts, in the words that were chosen."""
     own = load_forms(wanted.forms_file)
-    wording = find_wording(wanted.wording or (NATURAL if is_chat else PLAIN))
+    wording = find_wording(wanted.wording or (NATURAL_WORDING if is_chat else PLAIN_WORDING))
     if wanted.limit:
         require_problems(wanted.limit, wanted.forms, wanted.families, wanted.knobs, own)
     problems = count_problems(wanted.forms, wanted.families, wanted.knobs, own)

@@ -14,7 +14,7 @@ import pytest
 
 from learnable.cli.app import app, find_app
 from learnable.cli.commands.forms import write_toml
-from learnable.verifiers.families.registry import FAMILIES, ON_REQUEST
+from learnable.verifiers.families.registry import DEFAULT_FAMILIES, REQUESTED_FAMILIES
 from tests.cli.files_for_tests import Run
 from tests.support.domains import needs_poems
 
@@ -117,11 +117,11 @@ def test_a_family_and_forms_of_other_families_are_shown(run: Run) -> None:
     assert "no reward    an ode is known by its subject" in run("forms", "ode")[1]
 
 
-@pytest.mark.parametrize("name", [*FAMILIES, *ON_REQUEST])
+@pytest.mark.parametrize("name", [*DEFAULT_FAMILIES, *REQUESTED_FAMILIES])
 def test_every_family_is_shown_with_its_knobs(run: Run, name: str) -> None:
     account = json.loads(run("forms", name, "--json")[1])
     assert account["family"] == name
-    assert account["knobs"].keys() == {**FAMILIES, **ON_REQUEST}[name].knob_defaults().keys()
+    assert account["knobs"].keys() == {**DEFAULT_FAMILIES, **REQUESTED_FAMILIES}[name].knob_defaults().keys()
     assert [knob for knob in account["knobs"] if f" {knob}" not in f" {account['knobs_mean']}"] == []
     assert "Error" not in account["knobs_mean"]
 

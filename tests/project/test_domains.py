@@ -17,12 +17,12 @@ from tests.support.paths import ROOT
 
 TABLES = (
     domains.VERIFIERS,
-    domains.SIMULATED,
+    domains.SIMULATED_VERIFIERS,
     domains.FAMILIES,
     domains.ON_REQUEST,
     domains.EXPLANATIONS,
     domains.FILE_READERS,
-    domains.MACHINE,
+    domains.MACHINE_CHECKS,
 )
 PLACES = [place.partition(":")[0] for table in TABLES for place in table.values()]
 ROOM = re.compile(r"(learnable\.verifiers\.\w+)\.")
@@ -96,13 +96,13 @@ from learnable.data.errors import LearnableError
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.settings import SimulatedSettings, VLLMSettings
-from learnable.verifiers.families.registry import KNOWN, find_forms
+from learnable.verifiers.families.registry import ALL_FAMILIES, find_forms
 from learnable.verifiers.registry import find_verifier
 
 with contextlib.suppress(SystemExit):
     app(["forms", "--json"])
 report = {}
-for name, family in KNOWN.items():
+for name, family in ALL_FAMILIES.items():
     assert find_forms([family.forms[0]])
     for wording in ("plain", "natural"):
         engine = SimulatedSettings() if name == "simulated" else VLLMSettings()

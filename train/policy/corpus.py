@@ -13,7 +13,7 @@ from learnable.data.sources.gym.location import is_gym
 from learnable.data.sources.gym.prompts import gym_prompts
 from learnable.train.policy.answers import write_answer
 from learnable.train.policy.lexicon import load_lexicon
-from learnable.verifiers.families.registry import FAMILIES
+from learnable.verifiers.families.registry import DEFAULT_FAMILIES
 
 RHYME_DRILL = "RhymeDrill"
 # Documents of each form at scale 1. `count_documents` adds those of programs.
@@ -89,7 +89,7 @@ def write_corpus(scale: float, seed: int | str, processes: int = 2, *, again: bo
 def count_documents() -> dict[str, int]:
     """Return the number of documents of every form at scale 1."""
     counts = dict(DOCUMENTS)
-    programs = FAMILIES["programs"].forms  # they share 18,000 evenly
+    programs = DEFAULT_FAMILIES["programs"].forms  # they share 18,000 evenly
     counts |= {form: 18_000 // len(programs) for form in programs}
     return counts
 
@@ -120,7 +120,7 @@ def write_documents(form: str, count: int, seed: str) -> list[Document]:
 
 
 def _endless(form: str, rng: random.Random) -> Iterator[Prompt]:
-    family = next(family for family in FAMILIES.values() if form in family.forms)
+    family = next(family for family in DEFAULT_FAMILIES.values() if form in family.forms)
     while True:
         yield from family.generate(form, rng.randrange(2**32), family.knobs())
 

@@ -20,9 +20,8 @@ from learnable.verifiers.answers.extraction import (
 from learnable.verifiers.answers.option_texts import find_option
 from learnable.verifiers.answers.statements import find_stated_answer
 
-NOTHING, SEVERAL = "no choice found", "names several choices"
+NO_CHOICE, SEVERAL_CHOICES = "no choice found", "names several choices"
 Reading = tuple[str | None, str]
-USUAL_CHOICES = 5  # where not all letters up to the last are known, so many are taken to be choices
 LOOK_BACK = 60  # characters before a choice that may rule it out
 
 _RULED_OUT_BEFORE = re.compile(
@@ -116,7 +115,7 @@ def read_choice(
     if choices is None:
         letters = _with_missing_letters((answer, "E")) if re.fullmatch("[A-J]", answer) else ()
         reading = _read_statements(text, letters) if letters else None
-        return reading or (find_stated_answer(text, answer), NOTHING)
+        return reading or (find_stated_answer(text, answer), NO_CHOICE)
     choices = _with_missing_letters(tuple(map(fold_signs, choices)))
     line, goes_on = split_first_line(text)
     if goes_on and (found := _only(line, choices)):
@@ -130,7 +129,7 @@ def _read_statements(text: str, choices: tuple[str, ...]) -> Reading | None:
     """Return what the last explicit statement that names a choice settles on, None where there is none."""
     for stated in reversed(_statements(text, choices)):
         if (reading := _read_statement(stated, choices)) is not None:
-            return reading if reading[0] is None or not _goes_on(text, stated, choices) else (None, SEVERAL)
+            return reading if reading[0] is None or not _goes_on(text, stated, choices) else (None, SEVERAL_CHOICES)
     return None
 
 
@@ -140,7 +139,8 @@ def _with_missing_letters(choices: tuple[str, ...]) -> tuple[str, ...]:
         return choices
     given = {choice.upper() for choice in choices}
     known = string.ascii_uppercase[: string.ascii_uppercase.index(max(given)) + 1]
-    known = known if len(given) == len(known) else max(known, string.ascii_uppercase[:USUAL_CHOICES])
+    # Where not all letters up to the last are known, the first five are taken to be choices.
+    known = known if len(given) == len(known) else max(known, string.ascii_uppercase[:5])
     return (*choices, *(letter for letter in known if letter not in given))
 
 
@@ -153,7 +153,7 @@ def _read_text(text: str, choices: tuple[str, ...], texts: tuple[str, ...]) -> R
     place = find_option(whole, texts)
     if place is None and sign is not None and named is not None:
         behind = find_option(whole[sign.end() :], texts)
-        return None if behind is None or choices[behind].casefold() == named.choice else (None, SEVERAL)
+        return None if behind is None or choices[behind].casefold() == named.choice else (None, SEVERAL_CHOICES)
     return None if place is None else (choices[place].casefold(), "")
 
 
@@ -170,15 +170,15 @@ def _read_mentions(text: str, choices: tuple[str, ...]) -> Reading:
     named = list(_mentions(text, choices))
     chosen = [mention for mention in _unlisted(text, named, choices) if not _is_ruled_out(text, mention)]
     if not chosen:
-        return None, SEVERAL if len({mention.choice for mention in named}) > 1 else NOTHING
+        return None, SEVERAL_CHOICES if len({mention.choice for mention in named}) > 1 else NO_CHOICE
     if "\n" not in text.strip() and _is_labelled(text, chosen):
         return chosen[0].choice, ""
     if not _WORD.search(text, 0, chosen[0].start):
-        return (None, SEVERAL) if _OR_WORD.match(text, chosen[0].end) else (chosen[0].choice, "")
+        return (None, SEVERAL_CHOICES) if _OR_WORD.match(text, chosen[0].end) else (chosen[0].choice, "")
     marked = [mention for mention in chosen if _is_bold(text, mention)]
     last = (marked or chosen)[-1]
     if len({mention.choice for mention in chosen}) > 1 and not marked and _is_open(text, last, chosen, choices):
-        return None, SEVERAL
+        return None, SEVERAL_CHOICES
     return last.choice, ""
 
 
@@ -212,12 +212,12 @@ def _read_statement(stated: Statement, choices: tuple[str, ...]) -> Reading | No
     if _is_labelled(text, chosen):
         return chosen[0].choice, ""
     if _OR_WORD.match(text, chosen[0].end) or _has_alternative(text, chosen[0], chosen):
-        return None, SEVERAL
+        return None, SEVERAL_CHOICES
     if stated.closed and len({mention.choice for mention in chosen}) > 1:
-        return None, SEVERAL
+        return None, SEVERAL_CHOICES
     linked = _links(text, named)
     if any(chosen[0] in (one, other) and one.choice != other.choice for one, other in linked):
-        return None, SEVERAL
+        return None, SEVERAL_CHOICES
     return chosen[0].choice, ""
 
 

@@ -59,7 +59,6 @@ _AFTER_EMPHASIS = re.compile(r"[\s.,!)\"'$]*(?:[^\W\d_][\w'-]*[\s.,!)\"']*){0,3}
 _DENIED = re.compile(r"\b(?:not|is|are|was|wrong|incorrect|false)\b|n['\u2019]t\b", re.IGNORECASE)
 _DENIED_BEFORE = re.compile(r"(?:\bnot|n['\u2019]t)(?:\s+(?:be|the|an?))?\s*\Z", re.IGNORECASE)
 _LISTED = re.compile(r"^[ \t]*[*_`]+[^\n]*\n\s*[*_`]+[^\n]*\Z", re.MULTILINE)  # lines that all begin so
-MAX_EMPHASISED = 4  # words: more are a sentence
 _NOUNS = r"(?:[ \t]+(?!(?:no|not|wait|actually|sorry|hmm|so|then|thus|because|since|as)\b)[a-z]+){0,2}"
 _IN_ONE_BREATH = re.compile(
     rf"(?:\}}|</answer>|[*_`]*)[\s$*_`).\\\]]*{_NOUNS}\s*(?:\\text\s*\{{\s*)?(?P<link>[,;/&]?\s*\b(?:or|and)\b|[,;/&])"
@@ -261,7 +260,8 @@ def _emphasised(text: str) -> list[Statement]:
         return []
     spans = [_statement(text, *one.span("inner"), "emphasis") for one in found]
     last = _join(text, spans)[-1]
-    return [] if last.text.endswith((":", "?")) or len(last.text.split()) > 2 * MAX_EMPHASISED else [last]
+    # An emphasised answer has up to four words; twice as many are a sentence.
+    return [] if last.text.endswith((":", "?")) or len(last.text.split()) > 8 else [last]
 
 
 def _statement(text: str, start: int, end: int, form: Form) -> Statement:

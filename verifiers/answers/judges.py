@@ -10,12 +10,18 @@ from learnable.data.records import Score, Spec
 from learnable.verifiers.answers.choices import read_choice
 from learnable.verifiers.answers.extraction import fold_signs
 from learnable.verifiers.answers.numbers import SeveralNumbersError, find_answer, find_at, find_count
-from learnable.verifiers.answers.rewards.shapes import Judgement, check_shape, give_score
-from learnable.verifiers.answers.rules import Reading, check_rule, missing, narrow, rule_of
+from learnable.verifiers.answers.rewards.shapes import JudgedAnswer, check_shape, give_score
+from learnable.verifiers.answers.rules import (
+    NO_NUMBER,
+    SEVERAL_NUMBERS,
+    ExtractedAnswer,
+    check_rule,
+    missing,
+    narrow,
+    rule_of,
+)
 from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.protocol import check_int, check_keys, check_text, fault
-
-NO_NUMBER, SEVERAL = "no number found", "names several numbers"
 
 _BARE = re.compile(r"\s*(0|-?[1-9][0-9]{0,17})\s*")  # what the families' policies mostly print
 
@@ -42,21 +48,21 @@ class WholeNumberVerifier:
             raise fault("extract", spec["extract"], "a letter is no number; use the verifier choice")
         check_shape(spec, numbers=True)
 
-    def read(self, completion: str, *, spec: Spec) -> Reading:
+    def read(self, completion: str, *, spec: Spec) -> ExtractedAnswer:
         """Return the number that counts, in digits as `normalize_number` writes them, with the rule that found it."""
         rule, text = rule_of(spec), _find_part(completion, spec)
         if text is None:
-            return Reading(None, rule.name, missing(rule))
+            return ExtractedAnswer(None, rule.name, missing(rule))
         try:
             if rule.name in ("first", "last"):
                 number = find_at(text, rule.name)
-                return Reading(number, rule.name, "" if number else NO_NUMBER)
+                return ExtractedAnswer(number, rule.name, "" if number else NO_NUMBER)
             found = self.find(text)
         except SeveralNumbersError:
-            return Reading(None, rule.name, SEVERAL)
+            return ExtractedAnswer(None, rule.name, SEVERAL_NUMBERS)
         if found is None:
-            return Reading(None, rule.name, NO_NUMBER)
-        return Reading(found[0], found[1] if rule.name == "auto" else rule.name)
+            return ExtractedAnswer(None, rule.name, NO_NUMBER)
+        return ExtractedAnswer(found[0], found[1] if rule.name == "auto" else rule.name)
 
     def extract(self, completion: str, *, spec: Spec) -> str | None:
         """Return the number that counts as the answer, in digits as `normalize_number` writes them, or None."""
@@ -72,7 +78,7 @@ class WholeNumberVerifier:
             return _score(reading, passed)
         number = None if reading.answer is None or len(reading.answer) > 1000 else Fraction(reading.answer)
         wanted = Fraction(spec["answer"])
-        return give_score(Judgement(completion, prompt, reading, passed, float(passed), number, wanted), spec)
+        return give_score(JudgedAnswer(completion, prompt, reading, passed, float(passed), number, wanted), spec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,16 +163,16 @@ class ChoiceVerifier:
         check_rule(spec)
         check_shape(spec)
 
-    def read(self, completion: str, *, spec: Spec) -> Reading:
+    def read(self, completion: str, *, spec: Spec) -> ExtractedAnswer:
         """Return the choice that the completion makes, case folded, with the rule that found it."""
         rule, text = rule_of(spec), _find_part(completion, spec)
         if text is None:
-            return Reading(None, rule.name, missing(rule))
+            return ExtractedAnswer(None, rule.name, missing(rule))
         choices, texts = (
             tuple(map(str, spec[key])) if spec.get(key) is not None else None for key in ("choices", "texts")
         )
         found, why = read_choice(text, str(spec["answer"]), choices, texts)
-        return Reading(found, rule.name, why if found is None else "")
+        return ExtractedAnswer(found, rule.name, why if found is None else "")
 
     def extract(self, completion: str, *, spec: Spec) -> str | None:
         """Return the choice that the completion makes, case folded, or None."""
@@ -178,7 +184,7 @@ class ChoiceVerifier:
         passed = reading.answer == fold_signs(str(spec["answer"])).casefold()
         if "reward" not in spec:
             return _score(reading, passed)
-        return give_score(Judgement(completion, prompt, reading, passed, float(passed)), spec)
+        return give_score(JudgedAnswer(completion, prompt, reading, passed, float(passed)), spec)
 
 
 def _find_part(completion: str, spec: Spec) -> str | None:
@@ -203,7 +209,7 @@ def _whole_score(found: str, answer: str) -> Score:
     return Score(0.0, False, {"correct": 0.0, "format": 1.0}, "scored", f"answered {found}")
 
 
-def _score(reading: Reading, passed: bool) -> Score:
+def _score(reading: ExtractedAnswer, passed: bool) -> Score:
     failure = None if passed else reading.failure
     reason = "" if passed else f"answered {(reading.answer or '')[:40]}"
     parts = {"correct": float(passed), "format": float(reading.answer is not None)}

@@ -20,7 +20,6 @@ from learnable.verifiers.protocol import fault
 
 MAX_PATTERN = 2000  # characters
 MAX_LOOP_SIGNS = 80  # in loops; the check takes the square of them
-LOOP_FROM = 10  # a repeat of up to so many rounds is no loop
 
 _SAMPLES = "azAZ09_ \n\t-.,!/\u00e9\u0663\u65e5"
 _parser: Any = importlib.import_module("re._parser")
@@ -177,7 +176,8 @@ class _Automaton:
 
     def _repeat(self, least: int, most: Any, inner: Any) -> _Part:
         part = self.add(inner)
-        if int(most) >= LOOP_FROM:
+        # A repeat of up to so many rounds is no loop.
+        if int(most) >= 10:
             for sign in part.last:
                 self.twice = self.twice or bool(self.follow[sign] & part.first)
                 self.follow[sign] |= part.first

@@ -31,9 +31,8 @@ from learnable.verifiers.answers.extraction import Statement, find_statements
 from learnable.verifiers.answers.patterns import compile_pattern
 from learnable.verifiers.protocol import fault
 
-AUTO = "auto"
+NO_NUMBER, SEVERAL_NUMBERS = "no number found", "names several numbers"
 MAX_MATCHED = 20_000  # characters at a completion's end that a user's pattern is tried on
-MAX_JSON_STARTS = 200
 
 _PLAIN = ("auto", "boxed", "hashes", "words", "stated", "tag", "first", "last", "letter", "whole")
 _WITH_ARGUMENT = ("tag", "letter", "json", "regex")
@@ -44,7 +43,7 @@ _DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ExtractionRule:
     """A rule's name and its argument, "" where it has none."""
 
     name: str
@@ -55,7 +54,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ExtractedAnswer:
     """What was read out of a completion: the `answer` by the `rule` that fired, or None and `why`.
 
     `answer` is canonical: equal answers are equal text. `text` is what the completion has there.
@@ -82,17 +81,17 @@ def check_rule(spec: Spec) -> None:
     parse_rule(value)
 
 
-def rule_of(spec: Spec) -> Rule:
+def rule_of(spec: Spec) -> ExtractionRule:
     """Return the rule of a spec that has been checked."""
-    return parse_rule(spec.get("extract", AUTO))
+    return parse_rule(spec.get("extract", "auto"))
 
 
 @lru_cache(maxsize=1024)
-def parse_rule(text: str) -> Rule:
+def parse_rule(text: str) -> ExtractionRule:
     """Read a rule as specs have it. Raises `SpecError`."""
     name, colon, argument = text.partition(":")
     if name in _PLAIN and not colon:
-        return Rule(name)
+        return ExtractionRule(name)
     if name not in _WITH_ARGUMENT or not argument:
         known = [*_PLAIN, *(f"{each}:..." for each in _WITH_ARGUMENT)]
         raise fault("extract", text, f"no such rule; use one of {', '.join(known)}")
@@ -102,10 +101,10 @@ def parse_rule(text: str) -> Rule:
         raise fault("extract", text, "name a tag by its letters alone, as in tag:answer")
     if name == "letter" and not (argument.isascii() and argument.isalpha() and len(set(argument.upper())) > 1):
         raise fault("extract", text, "give the letters of the choices, as in letter:ABCD")
-    return Rule(name, argument)
+    return ExtractionRule(name, argument)
 
 
-def narrow(text: str, rule: Rule) -> Statement | None:
+def narrow(text: str, rule: ExtractionRule) -> Statement | None:
     r"""Return the part of a completion that a rule points at, or None where there is no such part.
 
     The rules `auto`, `first` and `last` are the judges' own, for what a first number or line is depends on what is
@@ -128,7 +127,7 @@ def narrow(text: str, rule: Rule) -> Statement | None:
     return Statement(text.strip(), len(text) - len(text.lstrip()), "whole")
 
 
-def missing(rule: Rule) -> str:
+def missing(rule: ExtractionRule) -> str:
     """Return why there is nothing to read, where `narrow` finds no part for a rule.
 
     >>> missing(Rule("hashes"))
@@ -160,7 +159,7 @@ def find_json(text: str) -> Iterator[tuple[Any, int, int]]:
 
 def _values(text: str, start: int, stop: int) -> Iterator[tuple[Any, int, int]]:
     tried = 0
-    while (opening := _OPENS_JSON.search(text, start, stop)) and tried < MAX_JSON_STARTS:
+    while (opening := _OPENS_JSON.search(text, start, stop)) and tried < 200:
         tried += 1
         try:
             value, end = _DECODER.raw_decode(text, opening.start())

@@ -12,7 +12,6 @@ from learnable.verifiers.answers.extraction import (
     strip_latex_text,
 )
 
-MAX_ANSWER = 80  # characters of another answer that are worth naming
 EXPLAINED = 4  # words that make a line an explanation rather than another answer
 
 _FILLER = re.compile(
@@ -64,7 +63,8 @@ def _settled(stated: str, behind: str, answer: str) -> str | None:
     if _is_answer(stated, answer):
         return None if len(answer.strip()) == 1 and _NEXT_LETTER.match(behind) else answer.casefold()
     other = _core(_REASON.split(stated, maxsplit=1)[0], answer)
-    return other if other and len(other) <= MAX_ANSWER and other != answer.casefold() else None
+    # A longer answer is not worth naming.
+    return other if other and len(other) <= 80 and other != answer.casefold() else None
 
 
 def _is_answer(text: str, answer: str) -> bool:

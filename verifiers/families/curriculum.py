@@ -12,7 +12,7 @@ from typing import Any
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import JsonObject, Prompt
 from learnable.data.sources.family import Knobs, read_levels
-from learnable.verifiers.families.registry import KNOWN, find_family, find_forms, list_families
+from learnable.verifiers.families.registry import ALL_FAMILIES, find_family, find_forms, list_families
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Curriculum:
 
         Raises `LearnableError` for a knob that cannot be read out of a question.
         """
-        family = KNOWN[self.family] if self.family else None
+        family = ALL_FAMILIES[self.family] if self.family else None
         readable, parts = (family.readable, family.parts) if family else ((), ())
         known = f" (only {', '.join(readable)})" if readable else ""
         for stage in self.stages:
@@ -161,7 +161,7 @@ def is_within(knobs: Knobs, prompt: Prompt) -> bool:
     """
     if not knobs:
         return True
-    needed = KNOWN[prompt.family].read_needed(prompt)
+    needed = ALL_FAMILIES[prompt.family].read_needed(prompt)
     for name, bound in knobs.items():
         if name not in needed:
             continue

@@ -13,10 +13,9 @@ from learnable.data.errors import LearnableError
 if TYPE_CHECKING:
     from learnable.data.sources.family import Family
 
-MAX_VALUES = 12  # that a range is thinned to
-MAX_CELLS = 256
-COMPARED = 8  # prompts of a form, to see whether a knob moves it
-WIDE = 10.0  # ratio of its ends from which on a range is divided in equal ratios
+MAX_KNOB_VALUES = 12  # that a range is thinned to
+MAX_SETTINGS = 256
+MIN_GEOMETRIC_RATIO = 10.0  # ratio of its ends from which on a range is divided in equal ratios
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +39,10 @@ class KnobGrid:
                 "there is no knob to turn: give one a range, as in `knobs` NAME=LOW..HIGH (learnable forms FAMILY "
                 "shows what there is)"
             )
-        if size > MAX_CELLS:
+        if size > MAX_SETTINGS:
             shape = " x ".join(str(len(axis.values)) for axis in self.axes)
             raise LearnableError(
-                f"{shape} settings of the knobs are too many: give fewer values, {MAX_CELLS} settings at most"
+                f"{shape} settings of the knobs are too many: give fewer values, {MAX_SETTINGS} settings at most"
             )
 
     def cells(self) -> list[dict[str, str]]:
@@ -68,9 +67,9 @@ class KnobGrid:
 def read_axis(knob: str, text: str) -> KnobAxis:
     """Read the values of a knob: a range as `2..6`, a list as `2,5,10`, or one value.
 
-    A range between whole numbers has all of those, up to `MAX_VALUES`; a wider one has so many of them, and others so
-    many numbers: in equal ratios where the ends are `WIDE` apart, in equal steps elsewhere. Raises `LearnableError` for
-    a range whose ends are no numbers, or not in their order.
+    A range between whole numbers has all of those, up to `MAX_KNOB_VALUES`; a wider one has so many of them, and
+    others so many numbers: in equal ratios where the ends are `MIN_GEOMETRIC_RATIO` apart, in equal steps elsewhere.
+    Raises `LearnableError` for a range whose ends are no numbers, or not in their order.
 
     >>> read_axis("terms", "2..6").values
     ('2', '3', '4', '5', '6')
@@ -101,12 +100,12 @@ def find_grid(family: str, given: Mapping[str, str]) -> KnobGrid:
     `given` maps knobs to what `read_axis` reads, also with the family before them as in `arithmetic.largest`. Raises
     `LearnableError` where there is nothing to turn.
     """
-    from learnable.verifiers.families.registry import KNOWN  # all families, which settings need not know
+    from learnable.verifiers.families.registry import ALL_FAMILIES  # all families, which settings need not know
 
     axes = [read_axis(knob, text) for knob, text in given.items()]
     if not any(len(axis.values) > 1 for axis in axes):
         named = {axis.knob.rpartition(".")[2] for axis in axes}
-        usual = KNOWN[family].usual_ranges if family in KNOWN else {}
+        usual = ALL_FAMILIES[family].usual_ranges if family in ALL_FAMILIES else {}
         axes += [read_axis(knob, text) for knob, text in usual.items() if knob not in named]
     return KnobGrid(tuple(axes))
 
@@ -131,18 +130,19 @@ def find_moved_forms(family: str, grid: KnobGrid, seed: int = 0) -> list[str]:
 
 
 def _first_prompts(family: Family, form: str, settings: Sequence[Any], seed: int) -> list[list[str]]:
-    return [[p.prompt_id for p in islice(family.generate(form, seed, knobs), COMPARED)] for knobs in settings]
+    # So many prompts of a form show whether a knob moves it.
+    return [[p.prompt_id for p in islice(family.generate(form, seed, knobs), 8)] for knobs in settings]
 
 
 def _whole_values(low: int, high: int) -> tuple[str, ...]:
     values: Sequence[float] = range(low, high + 1)
-    if len(values) > MAX_VALUES:
+    if len(values) > MAX_KNOB_VALUES:
         values = _divide(low, high)
     return tuple(dict.fromkeys(str(round(value)) for value in values))
 
 
 def _divide(low: float, high: float) -> list[float]:
-    shares = [step / (MAX_VALUES - 1) for step in range(MAX_VALUES)]
-    if low > 0 and high / low >= WIDE:
+    shares = [step / (MAX_KNOB_VALUES - 1) for step in range(MAX_KNOB_VALUES)]
+    if low > 0 and high / low >= MIN_GEOMETRIC_RATIO:
         return [low * (high / low) ** share for share in shares]
     return [low + (high - low) * share for share in shares]

@@ -10,7 +10,7 @@ from typing import Any
 from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt
 from learnable.data.sources.family import Family, Knobs, take_turns, unknown_knob
-from learnable.verifiers.families.registry import FAMILIES, KNOWN, OwnForms, find_family, find_forms
+from learnable.verifiers.families.registry import ALL_FAMILIES, DEFAULT_FAMILIES, OwnForms, find_family, find_forms
 
 
 def example_prompt(family: Family, form: str) -> Prompt:
@@ -32,7 +32,7 @@ def builtin_prompts(
     knobs: Knobs | None = None,
     own: OwnForms | None = None,
 ) -> Iterator[Prompt]:
-    """Yield distinct prompts of the named forms and of the named families, or of all `FAMILIES` when none is named.
+    """Yield distinct prompts of the named forms and of the named families, or of `DEFAULT_FAMILIES` when none is named.
 
     Families take turns, and inside a family its forms do, in an order that the seed draws, so every prefix is balanced;
     what runs dry leaves its turns to the others. A shorter draw of the same seed is the beginning of a longer one, and
@@ -107,26 +107,28 @@ class _Choice:
 def _choose(forms: Sequence[str], families: Sequence[str], knobs: Knobs, own: OwnForms) -> list[_Choice]:
     chosen: dict[str, list[str]] = {}
     forms = forms or tuple(own)
-    named = [find_family(name) for name in families] or ([] if forms else list(FAMILIES.values()))
+    named = [find_family(name) for name in families] or ([] if forms else list(DEFAULT_FAMILIES.values()))
     for family in named:
         chosen[family.name] = list(family.forms)
     for name, form in find_forms(forms, own):
         if form not in chosen.setdefault(name, []):
             chosen[name].append(form)
     settings = _settings(list(chosen), knobs)
-    return [_Choice(KNOWN[name].with_own(own), chosen[name], settings[name]) for name in chosen]
+    return [_Choice(ALL_FAMILIES[name].with_own(own), chosen[name], settings[name]) for name in chosen]
 
 
 def _settings(families: Sequence[str], knobs: Knobs) -> dict[str, Any]:
     values: dict[str, dict[str, Any]] = {name: {} for name in families}
     for full_name, value in knobs.items():
         owner, _, name = full_name.rpartition(".")
-        takers = [f for f in families if name in KNOWN[f].knob_names() and owner in ("", f)]
+        takers = [f for f in families if name in ALL_FAMILIES[f].knob_names() and owner in ("", f)]
         if not takers:
             known = [
-                k for f in families for k in (*KNOWN[f].knob_names(), *(f"{f}.{k}" for k in KNOWN[f].knob_names()))
+                k
+                for f in families
+                for k in (*ALL_FAMILIES[f].knob_names(), *(f"{f}.{k}" for k in ALL_FAMILIES[f].knob_names()))
             ]
             raise unknown_knob(f"the chosen prompts ({', '.join(families)})", full_name, known)
         for taker in takers:
             values[taker][name] = value
-    return {name: KNOWN[name].set_knobs(given) for name, given in values.items()}
+    return {name: ALL_FAMILIES[name].set_knobs(given) for name, given in values.items()}

@@ -10,7 +10,6 @@ from learnable.data.progress import progress
 from learnable.data.sources.family import FORMS_LISTED_BY, DeclaredForm, Family, fold_name
 from learnable.verifiers import domains
 
-EVERY_FORM = "all"
 OwnForms = Mapping[str, DeclaredForm]  # a user's, by name
 Names = Mapping[str, tuple[str, str]]  # the family and the form by every folded name of the form
 
@@ -37,17 +36,17 @@ class Families(Mapping[str, Family]):
         return len(self._places())
 
 
-FAMILIES = Families(on_request=False)
-ON_REQUEST = Families(by_default=False)
-KNOWN = Families()
+DEFAULT_FAMILIES = Families(on_request=False)
+REQUESTED_FAMILIES = Families(by_default=False)
+ALL_FAMILIES = Families()
 
 
 def list_families() -> list[Family]:
     """Return every known family; warns of those of packages that cannot be used."""
     found = []
-    for name in KNOWN:
+    for name in ALL_FAMILIES:
         try:
-            found.append(KNOWN[name])
+            found.append(ALL_FAMILIES[name])
         except LearnableError as error:
             progress().warn(str(error))
     return found
@@ -55,10 +54,10 @@ def list_families() -> list[Family]:
 
 def find_family(name: str) -> Family:
     """Return the family called `name`. Raises `UnknownNameError` with the nearest names."""
-    by_fold = {fold_name(known): known for known in KNOWN}
+    by_fold = {fold_name(known): known for known in ALL_FAMILIES}
     if (known := by_fold.get(fold_name(name))) is None:
-        raise UnknownNameError("family", name, KNOWN)
-    return KNOWN[known]
+        raise UnknownNameError("family", name, ALL_FAMILIES)
+    return ALL_FAMILIES[known]
 
 
 def find_forms(names: Sequence[str], own: OwnForms | None = None) -> list[tuple[str, str]]:
@@ -73,14 +72,14 @@ def find_forms(names: Sequence[str], own: OwnForms | None = None) -> list[tuple[
     """
     found: dict[tuple[str, str], None] = {}
     for name in names:
-        if fold_name(name) == EVERY_FORM:
+        if fold_name(name) == "all":
             found |= {(family.name, form): None for family in list_families() for form in family.every_form()}
             continue
         if (form := _find_form(name, own or {})) is None:
             raise UnknownNameError("form", name, _list_forms(own or {}), FORMS_LISTED_BY)
         found[form] = None
     for family, form_name in found:
-        KNOWN[family].with_own(own or {}).check_form(form_name)
+        ALL_FAMILIES[family].with_own(own or {}).check_form(form_name)
     return list(found)
 
 
@@ -92,20 +91,20 @@ def find_family_or_form(name: str, own: OwnForms | None = None) -> tuple[Family,
     >>> [(family.name, form) for family, form in map(find_family_or_form, ("counting", "fizz buzz"))]
     [('counting', None), ('programs', 'FizzBuzz')]
     """
-    families = {fold_name(known): known for known in KNOWN}
+    families = {fold_name(known): known for known in ALL_FAMILIES}
     folded = fold_name(name)
     if folded in families and folded not in _own_names(own or {}):
-        return KNOWN[families[folded]], None
+        return ALL_FAMILIES[families[folded]], None
     if (form := _find_form(name, own or {})) is None:
-        raise UnknownNameError("form or family", name, [*_list_forms(own or {}), *KNOWN], FORMS_LISTED_BY)
-    return KNOWN[form[0]].with_own(own or {}), form[1]
+        raise UnknownNameError("form or family", name, [*_list_forms(own or {}), *ALL_FAMILIES], FORMS_LISTED_BY)
+    return ALL_FAMILIES[form[0]].with_own(own or {}), form[1]
 
 
 def find_form_reader() -> Family:
     """Return the family whose forms users may declare in a file. Raises `LearnableError` where there is none."""
-    for name in KNOWN:  # ours come first, so that no package is imported for it
-        if KNOWN[name].reads_forms:
-            return KNOWN[name]
+    for name in ALL_FAMILIES:  # ours come first, so that no package is imported for it
+        if ALL_FAMILIES[name].reads_forms:
+            return ALL_FAMILIES[name]
     raise LearnableError("no family has forms that a file could declare: leave `forms_file` out")
 
 
@@ -142,7 +141,7 @@ def _own_names(own: OwnForms) -> Names:
 
 @cache
 def _our_names() -> Names:
-    return _name_forms([KNOWN[name] for name in KNOWN if name not in _others()])
+    return _name_forms([ALL_FAMILIES[name] for name in ALL_FAMILIES if name not in _others()])
 
 
 def _name_forms(families: Sequence[Family]) -> Names:

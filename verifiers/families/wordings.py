@@ -10,9 +10,9 @@ from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import Prompt
 from learnable.data.sources.family import Knobs
 from learnable.data.sources.wording import QuestionKind, Wording
-from learnable.verifiers.families.registry import KNOWN, OwnForms, list_families
+from learnable.verifiers.families.registry import ALL_FAMILIES, OwnForms, list_families
 
-PLAIN, NATURAL = "plain", "natural"
+PLAIN_WORDING, NATURAL_WORDING = "plain", "natural"
 
 
 def reword(prompts: Iterable[Prompt], wording: Wording, knobs: Knobs, own: OwnForms) -> Iterator[Prompt]:
@@ -22,7 +22,7 @@ def reword(prompts: Iterable[Prompt], wording: Wording, knobs: Knobs, own: OwnFo
     """
     seen: set[str] = set()
     for prompt in prompts:
-        worded = KNOWN[prompt.family].with_own(own).reword(prompt, wording, knobs)
+        worded = ALL_FAMILIES[prompt.family].with_own(own).reword(prompt, wording, knobs)
         if worded.prompt_id not in seen:
             seen.add(worded.prompt_id)
             yield worded
@@ -33,13 +33,15 @@ def find_wording(name: str) -> Wording | None:
 
     Raises `LearnableError` for a file that cannot be read, or that holds no wordings.
     """
-    if name == PLAIN:
+    if name == PLAIN_WORDING:
         return None
-    if name == NATURAL:
+    if name == NATURAL_WORDING:
         files = dict.fromkeys(family.natural for family in list_families() if family.natural)
         return Wording({kind: texts for file in files for kind, texts in read_wording(file).texts.items()})
     if not Path(name).is_file():
-        raise LearnableError(f"`wording` {name!r} is neither {NATURAL} nor {PLAIN} nor a file: correct it")
+        raise LearnableError(
+            f"`wording` {name!r} is neither {NATURAL_WORDING} nor {PLAIN_WORDING} nor a file: correct it"
+        )
     return read_wording(Path(name))
 
 

@@ -22,11 +22,7 @@ from learnable.verifiers.pool.jobs import ScoreJob
 from learnable.verifiers.protocol import Verifier
 from learnable.verifiers.registry import find_verifier
 
-MAX_REMEMBERED_SPECS = 1000
-GZIP = b"\x1f\x8b"  # how such a file begins
-
 _OPTIONAL = {"form": (str, "the name of a form"), "spec": (dict, "an object")}
-NO_COMPLETION = "no completion: the row has null in its place"
 IFEVAL = "instruction_id_list"  # the column of an IFEval row that its spec is made of
 
 
@@ -82,7 +78,7 @@ class RowReader:
         _check_types("", row)
         completion = _completion(row)
         if completion is None:
-            return Score.unscored(NO_COMPLETION, "engine_error")
+            return Score.unscored("no completion: the row has null in its place", "engine_error")
         turns = _turns_before(row)
         text = turns[-1]["content"] if isinstance(turns, list) else turns
         row = self.complete({**row, "prompt": text} if turns else row)
@@ -136,7 +132,7 @@ def _check_row(
         verifier.check_spec(spec)
     except LearnableError as error:
         raise LearnableError(f"{where}: {error}") from error
-    if len(checked) < MAX_REMEMBERED_SPECS:
+    if len(checked) < 1000:
         checked.add(spec_json)
 
 
@@ -147,7 +143,8 @@ def read_rows(path: Path, name: str) -> Iterator[tuple[str, JsonObject | Learnab
     read.
     """
     try:
-        with path.open("rb") as raw, gzip.open(raw) if raw.peek(2)[:2] == GZIP else nullcontext(raw) as lines:
+        # How a file begins that gzip has packed.
+        with path.open("rb") as raw, gzip.open(raw) if raw.peek(2)[:2] == b"\x1f\x8b" else nullcontext(raw) as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
                     where = f"{name}, line {number}"

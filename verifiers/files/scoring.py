@@ -29,10 +29,8 @@ from learnable.verifiers.pool.jobs import TimeOutWarning
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 
 STANDARD = Path("-")
-REASONS_SHOWN, MAX_REASONS = 3, 1000
-BAD_SHOWN = 20
+COMMON_REASONS, MAX_REASONS = 3, 1000
 CHUNK_ROWS = 512
-CHUNKS_IN_FLIGHT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ def verify_file(
                 out.writelines(json.dumps({**ids.popleft(), **_score_row(score)}) + "\n" for score in scores)
                 tally.add(scores)
                 on_progress(tally.rows, found.count)
-    told = tuple(map(str, islice(found.bad.values(), BAD_SHOWN)))
+    told = tuple(map(str, islice(found.bad.values(), 20)))
     return replace(tally.summary(), bad_rows=len(found.bad), first_bad=told)
 
 
@@ -98,7 +96,7 @@ def _scored_chunks(pool: ScoringPool, jobs: Iterable[ScoreJob | Score]) -> Itera
     pending: deque[tuple[list[ScoreJob | Score], Future[list[Score]]]] = deque()
     while chunk := list(islice(jobs, CHUNK_ROWS)):
         pending.append((chunk, pool.submit([job for job in chunk if isinstance(job, ScoreJob)])))
-        if len(pending) >= CHUNKS_IN_FLIGHT:
+        if len(pending) >= 4:
             yield _in_place(*pending.popleft())
     while pending:
         yield _in_place(*pending.popleft())
@@ -195,7 +193,7 @@ class _Tally:
 
     def summary(self) -> VerifySummary:
         """Return the counts and means so far."""
-        reasons = dict(self._reasons.most_common(REASONS_SHOWN))
+        reasons = dict(self._reasons.most_common(COMMON_REASONS))
         if not self._rewarded:
             return VerifySummary(self.rows, dict(self._verdicts), None, None, reasons)
         mean, rate = self._rewards / self._rewarded, self._passed / self._rewarded

@@ -45,9 +45,9 @@ COUNT = Argument(_is_count, "give a whole number from 0 on")
 PLACE = Argument(lambda value: _is_count(value) and value > 0, "give a whole number from 1 on")
 RELATION = Argument(lambda value: value in (LESS, AT_LEAST), f'give "{LESS}" or "{AT_LEAST}"')
 TEXT = Argument(_is_text, "give a non-empty text")
-TEXTS = Argument(_are_texts, 'give a list of texts, as in ["sea", "ship"]')
+TEXT_LIST = Argument(_are_texts, 'give a list of texts, as in ["sea", "ship"]')
 SIGN = Argument(lambda value: _is_text(value) and len(value.strip()) == 1, "give one letter or other sign")
-LANGUAGE = Argument(
+LANGUAGE_CODE = Argument(
     lambda value: isinstance(value, str) and primary_code(value) in known_languages(),
     f"no answer can be told to be in it here; the languages that can are {', '.join(known_languages())}: leave such "
     "rows out (`skip_bad_rows`), or give a judge of your own",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-NEAR = 40  # characters around an end mark that tell what it is
+CONTEXT_CHARACTERS = 40  # characters around an end mark that tell what it is
 
 # \w has no vowel signs: without these a word of Hindi would fall into pieces.
 _WORD = re.compile(r"[\w\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e]+")
@@ -50,8 +50,8 @@ def count_sentences(text: str) -> int:
     for mark in _END.finditer(text):
         if not _WORD.search(text, start, mark.start()):
             continue
-        before = text[max(start, mark.start() - NEAR) : mark.start()]
-        if _ends(before, mark[0], text[mark.end() : mark.end() + NEAR]):
+        before = text[max(start, mark.start() - CONTEXT_CHARACTERS) : mark.start()]
+        if _ends(before, mark[0], text[mark.end() : mark.end() + CONTEXT_CHARACTERS]):
             found += 1
             start = mark.end()
     return found + bool(_WORD.search(text, start))

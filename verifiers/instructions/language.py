@@ -34,16 +34,9 @@ ONE_LANGUAGE = {
     "THAI": "th",
 }
 KANA = ("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HALFWIDTH")
-MIN_KANA = 0.1  # of the signs of a Japanese text; the rest may be Chinese ones
-MIN_SHARE = 0.7  # of the letters that are of the script, names and terms in another apart
+MIN_SCRIPT_SHARE = 0.7  # of the letters that are of the script, names and terms in another apart
 MIN_EVIDENCE = 0.08  # a word, on average
-LETTER = 0.5  # what a word counts that is told by a letter or by an end alone, as names are in any language
-STEM = 2  # characters of a word that stand before an ending or behind a beginning, at least
 FEW_WORDS = 2  # which may be of several languages
-FEW_EVIDENCE = 0.25  # a word, of so few
-LINE_WORDS = 6  # of a line that may be told by itself
-LINE_EVIDENCE = 0.15  # a word of such a line
-CLEARLY = 1.5  # times the evidence for English, where another language is told in its place
 _AROUND_WORDS = (
     ".,;:!?\"'()[]{}<>*_#`~|/\\-+=\u2013\u2014\u2026\u00ab\u00bb\u201c\u201d\u2018\u2019\u201e\u00bf\u00a1"
     "\u0964\u060c\u061b\u061f\u06d4"
@@ -80,9 +73,9 @@ def find_foreign(text: str, language: str) -> str:
     told = _tell(text)
     if told.script != script_of(code):
         return f"it reads as {told.best or told.script.lower() or 'no language'}, not {code}"
-    if told.share < MIN_SHARE:
+    if told.share < MIN_SCRIPT_SHARE:
         return f"{1 - told.share:.0%} of its letters are in another script than {code}"
-    if not told.is_sure(FEW_EVIDENCE if told.words <= FEW_WORDS else MIN_EVIDENCE):
+    if not told.is_sure(0.25 if told.words <= FEW_WORDS else MIN_EVIDENCE):
         if told.words <= FEW_WORDS:
             raise UntoldLanguageError(f"so few words do not tell whether they are {code}: {text.strip()[:40]!r}")
         return f"it reads as no language that is known, not {code}"
@@ -96,7 +89,8 @@ def _foreign_line(text: str, code: str) -> str:
     for number, line in enumerate(lines if len(lines) > 1 else (), 1):
         told = _tell(line)
         own = told.evidence.get(code, 0.0)
-        if told.words >= LINE_WORDS and told.is_sure(LINE_EVIDENCE) and told.evidence[told.best] > 2 * own:
+        # A shorter line tells nothing by itself.
+        if told.words >= 6 and told.is_sure(0.15) and told.evidence[told.best] > 2 * own:
             return f"line {number} reads as {told.best}, not {code}"
     return ""
 
@@ -105,8 +99,9 @@ def reads_as_english(text: str) -> bool:
     """Say whether nothing tells that a text is in another language than English, whatever its case."""
     told = _tell(text.lower())
     english = told.evidence.get("en", 0.0)
-    other = told.best != "en" and told.is_sure(MIN_EVIDENCE) and told.evidence[told.best] > max(1.0, CLEARLY * english)
-    return told.script == "LATIN" and told.share >= MIN_SHARE and not other
+    # Another language is told where it has half as much evidence again as English.
+    other = told.best != "en" and told.is_sure(MIN_EVIDENCE) and told.evidence[told.best] > max(1.0, 1.5 * english)
+    return told.script == "LATIN" and told.share >= MIN_SCRIPT_SHARE and not other
 
 
 def primary_code(language: str) -> str:
@@ -154,7 +149,8 @@ def _count_scripts(text: str) -> Counter[str]:
     for sign, count in Counter(text).items():
         if script := _script(sign):
             scripts[script] += count
-    if scripts["KANA"] >= MIN_KANA * (scripts["KANA"] + scripts["CJK"]):
+    # A tenth of the signs of a Japanese text are kana; the rest may be Chinese ones.
+    if scripts["KANA"] >= 0.1 * (scripts["KANA"] + scripts["CJK"]):
         scripts["KANA"] += scripts.pop("CJK", 0)
     return +scripts
 
@@ -176,12 +172,14 @@ def _weigh(word: str, script: str) -> tuple[tuple[str, float], ...]:
         return tuple((code, 1 / len(found)) for code in found)
     by_letters = sorted({code for letter in set(word) for code in tables.letters.get(letter, ())})
     codes = _by_ends(word, tables) or tuple(by_letters)
-    return tuple((code, LETTER / len(codes)) for code in codes)
+    # A word that is told by a letter or by an end alone counts half, as names have them in any language.
+    return tuple((code, 0.5 / len(codes)) for code in codes)
 
 
 def _by_ends(word: str, tables: _Tables) -> tuple[str, ...]:
     """Return the languages of the longest ending that a word has, or else of its longest beginning."""
-    sizes = range(len(word) - STEM, 0, -1)
+    # At least two characters stand before an ending or behind a beginning.
+    sizes = range(len(word) - 2, 0, -1)
     endings = (tables.endings[word[-size:]] for size in sizes if word[-size:] in tables.endings)
     beginnings = (tables.beginnings[word[:size]] for size in sizes if word[:size] in tables.beginnings)
     return next(endings, ()) or next(beginnings, ())

@@ -18,7 +18,7 @@ from learnable.verifiers.instructions.counting import (
     split_at_dividers,
 )
 
-OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
+CONSTRAINED_ANSWERS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 
 _PLACEHOLDER = re.compile(r"\[([^\[\]\n]+)\](?!\()")  # but for the links of Markdown
 _BULLET = re.compile(r"^[ \t]*[*+-][ \t]++(?![*+ \t-]*$)\S", re.MULTILINE)  # a line of marks alone is a divider
@@ -85,7 +85,7 @@ def has_bullets(text: str, given: Spec) -> str:
 
 def is_an_option(text: str, given: Spec) -> str:
     """It has one of the three public options, and no other."""
-    found = [option for option in OPTIONS if option in text]
+    found = [option for option in CONSTRAINED_ANSWERS if option in text]
     if len(found) == 1:
         return ""
     return f"it has {' and '.join(map(repr, found))}" if found else "none of the options"

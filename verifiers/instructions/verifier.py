@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from learnable.data.records import Score, Spec
 from learnable.verifiers.completions import strip_thinking
-from learnable.verifiers.instructions.kinds import ID, KINDS, check_instruction
+from learnable.verifiers.instructions.kinds import ID, INSTRUCTION_KINDS, check_instruction
 from learnable.verifiers.instructions.language import UntoldLanguageError
 from learnable.verifiers.protocol import check_keys, fault
 
-KEY = "instructions"
+INSTRUCTIONS = "instructions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,23 +29,23 @@ class InstructionsVerifier:
     follows them and says nothing passes.
     """
 
-    name: str = KEY
+    name: str = INSTRUCTIONS
     version: str = "2"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless there are instructions, each with the arguments that it needs."""
-        check_keys(spec, [KEY], ["loose"])
-        given = spec[KEY]
+        check_keys(spec, [INSTRUCTIONS], ["loose"])
+        given = spec[INSTRUCTIONS]
         if not isinstance(given, list | tuple) or not given or not all(isinstance(one, Mapping) for one in given):
-            raise fault(KEY, given, 'give a list of objects, as in [{"id": "punctuation:no_comma"}]')
+            raise fault(INSTRUCTIONS, given, 'give a list of objects, as in [{"id": "punctuation:no_comma"}]')
         for place, one in enumerate(given):
-            check_instruction(f"{KEY}.{place}", one)
+            check_instruction(f"{INSTRUCTIONS}.{place}", one)
         if not isinstance(spec.get("loose", False), bool):
             raise fault("loose", spec["loose"], "give true or false")
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Judge one completion. What is in a language that cannot be told has no reward (`verifier_error`)."""
-        given = spec[KEY]
+        given = spec[INSTRUCTIONS]
         text = unicodedata.normalize("NFC", strip_thinking(completion)).replace("\r\n", "\n")
         readings = list(_loosen(text)) if spec.get("loose") else [text]
         try:
@@ -66,7 +66,7 @@ def _names(given: Sequence[Spec]) -> Iterator[str]:
 
 def _find_fault(given: Spec, readings: Sequence[str]) -> str:
     """Return "" where one of the readings follows an instruction, else what is wrong with the first."""
-    find_fault, first = KINDS[given[ID]].find_fault, ""
+    find_fault, first = INSTRUCTION_KINDS[given[ID]].find_fault, ""
     for place, text in enumerate(readings):
         try:
             why = find_fault(text, given) if text.strip() else "the answer is empty"

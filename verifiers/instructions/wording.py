@@ -12,8 +12,7 @@ from learnable.data.records import Spec
 from learnable.verifiers.instructions.arguments import compare
 from learnable.verifiers.instructions.language import find_foreign, reads_as_english
 
-COMMAS = ",\uff0c\u3001\u060c"  # and those of Chinese, Japanese and Arabic
-QUOTES = '"\u201c\u201d'
+QUOTATION_MARKS = '"\u201c\u201d'
 
 _CAPITALS = re.compile(r"[^\W_]+(?:[.&/-][^\W_]+)*")  # a hyphenated word is one; "I'm" has the word "I"
 _SPACES = re.compile(r"\s+")
@@ -93,22 +92,25 @@ def _english_fault(text: str) -> str:
 
 def has_no_comma(text: str, given: Spec) -> str:
     """No comma occurs, whatever the script."""
-    count = sum(map(text.count, COMMAS))
+    # Also those of Chinese, Japanese and Arabic.
+    count = sum(map(text.count, ",\uff0c\u3001\u060c"))
     return f"{count} comma{'s' if count > 1 else ''}" if count else ""
 
 
 def ends_with_phrase(text: str, given: Spec) -> str:
     """It ends with `end_phrase`, in any case; quotation marks may follow."""
-    wanted = _even(given["end_phrase"].strip(QUOTES))
-    return "" if _even(text.rstrip().rstrip(QUOTES)).endswith(wanted) else f"it ends in {text.rstrip()[-30:]!r}"
+    wanted = _even(given["end_phrase"].strip(QUOTATION_MARKS))
+    return (
+        "" if _even(text.rstrip().rstrip(QUOTATION_MARKS)).endswith(wanted) else f"it ends in {text.rstrip()[-30:]!r}"
+    )
 
 
 def is_quoted(text: str, given: Spec) -> str:
     """All of it stands between double quotation marks."""
     text = text.strip()
-    if len(text) < 2 or text[0] not in QUOTES or text[-1] not in QUOTES:
+    if len(text) < 2 or text[0] not in QUOTATION_MARKS or text[-1] not in QUOTATION_MARKS:
         return "no double quotation marks around it"
-    return "" if text.strip(QUOTES).strip() else "nothing between the quotation marks"
+    return "" if text.strip(QUOTATION_MARKS).strip() else "nothing between the quotation marks"
 
 
 def repeats_prompt(text: str, given: Spec) -> str:

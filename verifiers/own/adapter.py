@@ -10,11 +10,8 @@ from typing import Any
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score, Spec
 from learnable.verifiers.own.loading import describe_fault, find_place
-from learnable.verifiers.own.scale import USUAL, RewardScale
+from learnable.verifiers.own.scale import USUAL_SCALE, RewardScale
 from learnable.verifiers.protocol import SpecError
-
-NO_SCORE = "the judge returned None"
-ANSWERS = "return a number from 0 to 1, True or False, a Score, or None where nothing honest can be said"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +30,7 @@ class OwnJudge:
     judge: Any
     call: Callable[..., object]
     keywords: frozenset[str]
-    scale: RewardScale = USUAL
+    scale: RewardScale = USUAL_SCALE
 
     def __getattr__(self, attribute: str) -> Any:
         if attribute in ("judge", *OwnJudge.__slots__):
@@ -67,7 +64,7 @@ class OwnJudge:
             raise
 
 
-def as_score(answer: object, scale: RewardScale = USUAL) -> Score:
+def as_score(answer: object, scale: RewardScale = USUAL_SCALE) -> Score:
     """Return what a judge answered as a `Score`; None is not scored. Raises `TypeError` for what is no answer.
 
     >>> as_score(0.5).passed, as_score(1).passed, as_score(False).reward
@@ -76,12 +73,15 @@ def as_score(answer: object, scale: RewardScale = USUAL) -> Score:
     if isinstance(answer, Score):
         return answer
     if answer is None:
-        return Score.unscored(NO_SCORE)
+        return Score.unscored("the judge returned None")
     item = getattr(answer, "item", None)
     value = item() if callable(item) else answer  # a number of numpy's or torch's
     if isinstance(value, Real):
         return scale.score(float(value))
-    raise TypeError(f"the judge returned {shown(answer)}: {ANSWERS}")
+    raise TypeError(
+        f"the judge returned {shown(answer)}: return a number from 0 to 1, True or False, a Score, or None where "
+        "nothing honest can be said"
+    )
 
 
 def shown(value: object) -> str:

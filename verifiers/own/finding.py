@@ -14,7 +14,7 @@ from learnable.verifiers.own.adapter import OwnJudge, shown
 from learnable.verifiers.own.loading import JudgeError, LoadedJudge, describe_fault, load_judge
 from learnable.verifiers.own.naming import JudgeName, read_name
 from learnable.verifiers.own.reward_function import RewardFunction, is_reward_function, read_parameters
-from learnable.verifiers.own.scale import USUAL, RewardScale, declared_scale, read_scale
+from learnable.verifiers.own.scale import USUAL_SCALE, RewardScale, declared_scale, read_scale
 from learnable.verifiers.protocol import verifier_time_limit
 
 COMPLETION, OFFERED = "completion", ("prompt", "spec")
@@ -22,11 +22,6 @@ SIGNATURE = (
     "def judge(completion, prompt, spec), where prompt and spec may be left out, or def score(completions, **columns)"
 )
 # Where rewards of TRL's own functions lie that are not from 0 to 1, and which of them are those of good completions.
-TRL_SCALES = {
-    "get_cosine_scaled_reward": RewardScale(-1.0, 1.0, 0.5),
-    "get_soft_overlong_punishment": RewardScale(-1.0, 0.0, 0.0),
-}
-TRL_READS_TOKENS = "get_repetition_penalty_reward"
 
 
 def find_own_judge(name: str) -> OwnJudge:
@@ -53,7 +48,11 @@ def find_own_judge(name: str) -> OwnJudge:
 def _behind_protocol(name: str, said: JudgeName, loaded: LoadedJudge) -> OwnJudge:
     _check_is_users(name, loaded.judge)
     judge = _made(name, said, loaded.judge)
-    usual = TRL_SCALES.get(said.place.rpartition(":")[2], USUAL) if said.is_trls else USUAL
+    scales = {
+        "get_cosine_scaled_reward": RewardScale(-1.0, 1.0, 0.5),
+        "get_soft_overlong_punishment": RewardScale(-1.0, 0.0, 0.0),
+    }
+    usual = scales.get(said.place.rpartition(":")[2], USUAL_SCALE) if said.is_trls else USUAL_SCALE
     scale = read_scale(said.reward_range, said.passes_at, declared_scale(judge, usual))
     version = f"{getattr(judge, 'version', None) or loaded.source_hash}{scale.label}"
     own_name = str(getattr(judge, "name", None) or name)
@@ -82,7 +81,7 @@ def _check_is_users(name: str, found: Any) -> None:
 
 def _made(name: str, said: JudgeName, found: Any) -> Any:
     """Return the judge itself: a class, and a function that its name has arguments for, is called for it."""
-    if said.place.endswith(TRL_READS_TOKENS):
+    if said.place.endswith("get_repetition_penalty_reward"):
         raise JudgeError(f"verifier {name!r} counts which tokens come again, and the store keeps how many they were")
     makes = isinstance(found, type) or bool(said.arguments) or (said.is_trls and ":get_" in said.place)
     if not makes:

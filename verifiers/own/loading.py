@@ -15,7 +15,6 @@ from typing import Any
 
 from learnable.data.errors import LearnableError, nearest_names
 
-HASH_DIGITS = 12
 SHAPE = "write FILE.py:OBJECT or MODULE:OBJECT, as in my_judge.py:judge"
 
 
@@ -144,4 +143,4 @@ def _file_of(module: ModuleType) -> str:
 
 
 def _hash(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:HASH_DIGITS]
+    return hashlib.sha256(content).hexdigest()[:12]

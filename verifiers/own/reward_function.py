@@ -18,8 +18,6 @@ from learnable.verifiers.protocol import ChatTurns, SpecError
 GIVEN = ("prompts", "completions", "completion_ids", "log_extra", "log_metric")
 MARKS = frozenset(GIVEN[:3])  # a parameter of such a name is a list: who has one is called as TRL calls it
 NOT_COLUMNS = frozenset((*GIVEN, "prompt", "completion", "trainer_state"))  # TRL passes these on from no row
-NO_STATE = "needs trainer_state, and there is no trainer where completions are only judged: give it a default"
-TEXT_NOT_CHAT = "the prompt is text: `mode` on makes messages of it"  # reports cut long reasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,8 @@ class RewardFunction(OwnJudge):
             raise RuntimeError(f"the reward function raised {leaving!r}") from leaving
         except Exception as error:
             if isinstance(error, TypeError) and "string indices" in str(error):
-                error.add_note(TEXT_NOT_CHAT)
+                # Short, since reports cut long reasons.
+                error.add_note("the prompt is text: `mode` on makes messages of it")
             if place := find_place(error, self.file):
                 error.add_note(place)
             raise
@@ -118,7 +117,10 @@ def read_parameters(name: str, parameters: Mapping[str, inspect.Parameter]) -> t
     named = {p.name: p for p in parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     needed = [p.name for p in named.values() if p.default is p.empty and p.name not in GIVEN]
     if "trainer_state" in needed:
-        raise JudgeError(f"verifier {name!r} {NO_STATE}")
+        raise JudgeError(
+            f"verifier {name!r} needs trainer_state, and there is no trainer where completions are only judged: "
+            "give it a default"
+        )
     return frozenset(named), tuple(needed)
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score
 
-NUMBER = r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?"
-_RANGE = re.compile(rf"({NUMBER})\.\.({NUMBER})")
+NUMBER_PATTERN = r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?"
+_RANGE = re.compile(rf"({NUMBER_PATTERN})\.\.({NUMBER_PATTERN})")
 HOW = "write LOW..HIGH, as in 0..2 or -1..1"
 
 
@@ -42,7 +42,7 @@ class RewardScale:
         ('', '-range-1..1-pass0.5')
         """
         numbers = map(write_number, (self.lowest, self.highest, self.passes_at))
-        return "" if self == USUAL else "-range{}..{}-pass{}".format(*numbers)
+        return "" if self == USUAL_SCALE else "-range{}..{}-pass{}".format(*numbers)
 
     def score(self, value: float) -> Score:
         """Return what a judge's number is worth; outside of the range it is no reward, and nothing is cut off.
@@ -56,10 +56,10 @@ class RewardScale:
                 "rewards lie"
             )
         reward = (value - self.lowest) / (self.highest - self.lowest)
-        return Score(reward, value >= self.passes_at, reason="" if self == USUAL else f"raw {value!r}")
+        return Score(reward, value >= self.passes_at, reason="" if self == USUAL_SCALE else f"raw {value!r}")
 
 
-USUAL = RewardScale()
+USUAL_SCALE = RewardScale()
 
 
 def write_number(value: float) -> str:
@@ -71,7 +71,7 @@ def write_number(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-def read_scale(reward_range: str | None, passes_at: str | None, usual: RewardScale = USUAL) -> RewardScale:
+def read_scale(reward_range: str | None, passes_at: str | None, usual: RewardScale = USUAL_SCALE) -> RewardScale:
     """Return the scale that two texts say; what they leave open is as in `usual`, or passes at its highest.
 
     Raises `LearnableError` for texts that are no range or no number.
@@ -92,7 +92,7 @@ def read_scale(reward_range: str | None, passes_at: str | None, usual: RewardSca
         raise LearnableError(f"`verifier_pass` {passes_at!r} is no number: give a reward, as in 1.5") from error
 
 
-def declared_scale(judge: object, usual: RewardScale = USUAL) -> RewardScale:
+def declared_scale(judge: object, usual: RewardScale = USUAL_SCALE) -> RewardScale:
     """Return the scale that a judge declares by its attributes `reward_range` (lowest, highest) and `passes_at`.
 
     Raises `LearnableError` for attributes that are none.

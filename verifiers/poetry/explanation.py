@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 
 from learnable.data.records import JsonObject, Score, Spec
-from learnable.verifiers.explanation import Part, ShownLine, Styled
+from learnable.verifiers.explanation import ScorePart, ShownLine, Styled
 from learnable.verifiers.poetry.bounds import LANGUAGE, VALIDITY
 from learnable.verifiers.poetry.constraints.case import PoemCase
 from learnable.verifiers.poetry.constraints.language import credit_lines, find_wanted, read_case
@@ -72,7 +72,7 @@ class PoemExplanation:
     score: Score
     lines: tuple[LineAccount, ...]
     blocks: tuple[int, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[ScorePart, ...]
     hints: tuple[str, ...]
 
     @property
@@ -197,15 +197,15 @@ def write_count(count: Count, tolerance: int = 0) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
-def _list_parts(found: PoemJudgement, score: Score) -> Iterator[Part]:
+def _list_parts(found: PoemJudgement, score: Score) -> Iterator[ScorePart]:
     form, expected = found.case.form, found.case.plan.size
     for name, value in score.components.items():
         strict = found.strict.get(name)
         needs = find_needed_share(form, name, expected) if strict is not None else None
-        yield Part(name, value, 0.0 if name in MULTIPLIED else find_weight(name), strict, needs or None)
+        yield ScorePart(name, value, 0.0 if name in MULTIPLIED else find_weight(name), strict, needs or None)
 
 
-def _list_hints(case: PoemCase, parts: Sequence[Part]) -> Iterator[str]:
+def _list_hints(case: PoemCase, parts: Sequence[ScorePart]) -> Iterator[str]:
     """Yield what would raise the reward, the most expensive faults first."""
     for part in sorted(parts, key=lambda part: (part.value - 1) * (part.weight or 4.0)):
         if part.value < 1 - 1e-9:
@@ -214,7 +214,7 @@ def _list_hints(case: PoemCase, parts: Sequence[Part]) -> Iterator[str]:
                 yield from hints or [_describe_share(part)]
 
 
-def _describe_share(part: Part) -> str:
+def _describe_share(part: ScorePart) -> str:
     needed = f", {part.needs:.0%} needed to pass" if part.needs and part.fails else ""
     return f"{part.name.replace('_', ' ')}: {part.value:.0%} as the form asks{needed}"
 

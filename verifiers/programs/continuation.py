@@ -10,7 +10,7 @@ import textwrap
 
 from learnable.data.sources.test_code.stubs import Stub, margin_lines
 
-MAX_LINE = 500  # characters of a line that are looked at to tell what it is: hostile ones are long
+MAX_CODE_LINE = 500  # characters of a line that are looked at to tell what it is: hostile ones are long
 _ASSIGNS = r"(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=(?!=)"
 _CODE = re.compile(
     r"(?:return|if|for|while|with|try|yield|raise|assert|pass|import|from|def|class|async|await|global|nonlocal|del)\b"
@@ -45,7 +45,7 @@ def continue_stub(stub: Stub, text: str, entry: str) -> str:
     if not lines or lines[0][0] not in " \t":
         return ""
     opening = lines[0].strip()
-    if not _CODE.match(opening[:MAX_LINE]) or re.match(rf"(?:async\s+)?def\s+{re.escape(entry)}\b", opening):
+    if not _CODE.match(opening[:MAX_CODE_LINE]) or re.match(rf"(?:async\s+)?def\s+{re.escape(entry)}\b", opening):
         return ""
     return _joined(stub, lines, entry)
 
@@ -53,7 +53,7 @@ def continue_stub(stub: Stub, text: str, entry: str) -> str:
 def rebuild_body(stub: Stub, text: str, entry: str) -> str:
     """Return the stub's function with a body from anywhere in `text`, which may have lost its indentation, or ""."""
     lines = _from_first_line(text)
-    while lines and lines[0][0] not in " \t" and not _CODE.match(lines[0][:MAX_LINE]):
+    while lines and lines[0][0] not in " \t" and not _CODE.match(lines[0][:MAX_CODE_LINE]):
         lines = _from_first_line("".join(lines[1:]))  # prose
     if not lines:
         return ""
@@ -126,12 +126,12 @@ def _chunks(lines: list[str]) -> list[str]:
 def _name_of(chunk: str) -> str:
     """Return the name that a statement at the margin defines or assigns, or ""."""
     decorated = re.sub(r"\A(?:@[^\n]*\n)+", "", chunk)
-    match = _DEFINITION.match(decorated) or _ASSIGNED.match(chunk[:MAX_LINE])
+    match = _DEFINITION.match(decorated) or _ASSIGNED.match(chunk[:MAX_CODE_LINE])
     return match[1] if match else ""
 
 
 def _bound(chunk: str) -> set[str]:
-    first = chunk[:MAX_LINE].split("\n", 1)[0]
+    first = chunk[:MAX_CODE_LINE].split("\n", 1)[0]
     if _IMPORT.match(first):
         return set(_WORD.findall(first.split("#")[0])) - {"from", "import", "as"}
     if first.startswith("sys.setrecursionlimit("):

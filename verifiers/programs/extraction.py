@@ -22,7 +22,7 @@ from learnable.data.sources.test_code.stubs import TRIPLE_QUOTES, Stub, fenced_b
 from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.programs.continuation import add_prelude, continue_stub, rebuild_body
 
-MAX_CHARACTERS = 256 * 1024
+MAX_COMPLETION = 256 * 1024
 
 _OPENED = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n`]*\n", re.MULTILINE)
 _OPENING = re.compile(
@@ -45,7 +45,7 @@ _NO_CODE = re.compile(
 _STRINGS = re.compile(r"'''.*|\"\"\".*|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|#.*")
 _PAIR = re.compile(r"([\w)\]']+)[ \t]+(?=([A-Za-z_][\w']*))")
 _PYTHON_WORDS = frozenset((*keyword.kwlist, *keyword.softkwlist))
-MAX_LINE = 500  # characters of a line that are looked at
+MAX_TEXT_LINE = 500  # characters of a line that are looked at
 
 
 def extract_program(completion: str, entry: str | None = None, stub: str | None = None) -> str:
@@ -59,7 +59,7 @@ def extract_program(completion: str, entry: str | None = None, stub: str | None 
     'def one():\n    return 1\n'
     """
     text = strip_thinking(completion)
-    if len(text) > MAX_CHARACTERS:
+    if len(text) > MAX_COMPLETION:
         return ""
     given = read_stub(stub, entry) if stub and entry else None
     if given is None or entry is None:
@@ -135,7 +135,7 @@ def _between_prose(text: str, entry: str | None) -> str:
 
 def _opens(line: str) -> bool:
     """Whether a module may begin with the line."""
-    bare = line.strip()[:MAX_LINE]
+    bare = line.strip()[:MAX_TEXT_LINE]
     return _OPENING.match(bare) is not None and not _is_prose(bare)
 
 
@@ -143,7 +143,7 @@ def _is_prose(line: str) -> bool:
     """Whether a line at the margin reads as a sentence: two words in a row, and neither is one of Python's."""
     if not line.strip() or line[0] in " \t)]}#":
         return False
-    bare = _STRINGS.sub("_", line[:MAX_LINE]).rstrip()
+    bare = _STRINGS.sub("_", line[:MAX_TEXT_LINE]).rstrip()
     if _NO_CODE.match(bare) and bare.rstrip(":") not in _PYTHON_WORDS:
         return True
     return any(not {pair[1], pair[2]} & _PYTHON_WORDS for pair in _PAIR.finditer(bare))

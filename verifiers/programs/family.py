@@ -15,7 +15,7 @@ from learnable.data.sources.wording import QuestionKind
 from learnable.verifiers.programs.bank.problem import Problem, read_problems
 
 PROBLEMS = read_problems("programs")
-TEMPLATES = (
+PROGRAM_TEMPLATES = (
     "Write a Python function {name}({signature}) that {statement}.",
     "Define a function {name}({signature}) that {statement}.",
     "Write a Python function {name}({signature}) that {statement}. For example, {example}.",
@@ -40,7 +40,7 @@ def generate(form: str, seed: int, knobs: ProgramKnobs) -> Iterator[Prompt]:
     low, high = read_levels("programs", knobs.difficulty)
     if not low <= problem.level <= high:
         return
-    axes = (problem.names, problem.parameters, TEMPLATES)
+    axes = (problem.names, problem.parameters, PROGRAM_TEMPLATES)
     for name, parameters, template in shuffled_grid(f"{form}:{seed}", *axes):
         yield make_prompt(problem, name, parameters, template, knobs)
 

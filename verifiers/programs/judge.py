@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from learnable.data.records import Score, Spec
-from learnable.verifiers.programs.sandbox.outcome import Answer, Outcome
+from learnable.verifiers.programs.sandbox.outcome import Answer, ProgramOutcome
 from learnable.verifiers.programs.sandbox.sandbox import Sandbox
-from learnable.verifiers.programs.test_code.cases import Case, make_cases
+from learnable.verifiers.programs.test_code.cases import CallCase, make_cases
 from learnable.verifiers.programs.test_code.conversion import convert
 from learnable.verifiers.programs.test_code.equality import prints_same
 from learnable.verifiers.programs.test_code.examination import count_tests, examine
-
-DEFAULT_CPU_SECONDS = 2.0
-DEFAULT_PARTIAL_CREDIT = 0.5
-MIN_CPU_SECONDS = 0.05  # left for the last of several runs
 
 _ENDS = {
     "killed": "crashed: the program was killed before it answered",
@@ -31,7 +27,7 @@ class Marks:
     """Which tests a program passed, and the outcome that says why the first of the others failed."""
 
     right: list[bool]
-    outcome: Outcome
+    outcome: ProgramOutcome
 
 
 def judge(sandbox: Sandbox, source: str, spec: Spec) -> Score:
@@ -46,7 +42,7 @@ def judge(sandbox: Sandbox, source: str, spec: Spec) -> Score:
         marks = _judge_test_code(sandbox, source, spec)
     else:
         marks = _judge_cases(sandbox, source, spec, make_cases(spec["cases"], _equality(spec)))
-    return _score(marks, float(spec.get("partial_credit", DEFAULT_PARTIAL_CREDIT)))
+    return _score(marks, float(spec.get("partial_credit", 0.5)))
 
 
 def fail(reason: str, *, compiles: bool = False) -> Score:
@@ -55,12 +51,12 @@ def fail(reason: str, *, compiles: bool = False) -> Score:
 
 
 @lru_cache(maxsize=1024)
-def convert_cached(test_code: str, entry: str, equality: str) -> list[Case] | None:
+def convert_cached(test_code: str, entry: str, equality: str) -> list[CallCase] | None:
     """Return the cases of a test code; many programs share them."""
     return convert(test_code, entry, equality)
 
 
-def _judge_cases(sandbox: Sandbox, source: str, spec: Spec, cases: Sequence[Case]) -> Marks:
+def _judge_cases(sandbox: Sandbox, source: str, spec: Spec, cases: Sequence[CallCase]) -> Marks:
     outcome = sandbox.run_calls(source, spec["entry"], [case.call for case in cases], _seconds(spec))
     return _mark(outcome, [case.passes for case in cases])
 
@@ -77,8 +73,9 @@ def _judge_console(sandbox: Sandbox, source: str, spec: Spec) -> Marks:
     """Run the program once for each input, until the seconds for all of them are used up."""
     left, right, first_wrong = _seconds(spec), [], None
     for text, expected in spec["stdin"]:
-        outcome = Outcome(end="timeout", loaded=True)
-        if left >= MIN_CPU_SECONDS:
+        outcome = ProgramOutcome(end="timeout", loaded=True)
+        # Less is too little for the last of several runs.
+        if left >= 0.05:
             outcome = sandbox.run_console(source, text, left)
             left -= outcome.cpu_seconds or 0.0
         right.append(any(_printed(answer, expected, _equality(spec)) for answer in outcome.answers))
@@ -88,14 +85,14 @@ def _judge_console(sandbox: Sandbox, source: str, spec: Spec) -> Marks:
         if outcome.end == "timeout" or outcome.failed_step == "compile":
             break
     missing = [False] * (len(spec["stdin"]) - len(right))
-    return Marks(right + missing, first_wrong or Outcome(loaded=True))
+    return Marks(right + missing, first_wrong or ProgramOutcome(loaded=True))
 
 
 def _printed(answer: Answer, expected: str, equality: str) -> bool:
     return answer.worked and isinstance(answer.tree, str) and prints_same(answer.tree, expected, equality)
 
 
-def _mark(outcome: Outcome, checks: Sequence[Callable[[Answer], bool]]) -> Marks:
+def _mark(outcome: ProgramOutcome, checks: Sequence[Callable[[Answer], bool]]) -> Marks:
     answered = [check(answer) for check, answer in zip(checks, outcome.answers, strict=False)]
     return Marks(answered + [False] * (len(checks) - len(answered)), outcome)
 
@@ -110,14 +107,14 @@ def _score(marks: Marks, partial_credit: float) -> Score:
     return Score(partial_credit * share, False, {"compiles": 1.0, "tests": share}, reason=reason)
 
 
-def _why_wrong(outcome: Outcome, index: int) -> str:
+def _why_wrong(outcome: ProgramOutcome, index: int) -> str:
     if index >= len(outcome.answers):
         return _ENDS.get(outcome.end, _why_not_loaded(outcome))
     answer = outcome.answers[index]
     return f"wrong answer: case {index}" + ("" if answer.worked else f" raised {answer.tree!s:.80}")
 
 
-def _why_not_loaded(outcome: Outcome) -> str:
+def _why_not_loaded(outcome: ProgramOutcome) -> str:
     if not outcome.failed_step:
         return "crashed: the program ended before it answered"
     return f"{'syntax_error' if outcome.failed_step == 'compile' else 'crashed'}: {outcome.failure}"
@@ -128,4 +125,4 @@ def _equality(spec: Spec) -> str:
 
 
 def _seconds(spec: Spec) -> float:
-    return float(spec.get("cpu_seconds", DEFAULT_CPU_SECONDS))
+    return float(spec.get("cpu_seconds", 2.0))

@@ -11,7 +11,7 @@ from learnable.verifiers.programs.test_code.equality import EQUALITIES
 from learnable.verifiers.protocol import check_keys, check_text, fault
 
 MAX_CPU_SECONDS = 60.0
-OPTIONAL = ("equality", "cpu_seconds", "partial_credit")
+OPTIONAL_KEYS = ("equality", "cpu_seconds", "partial_credit")
 
 
 def check(spec: Spec) -> None:
@@ -21,7 +21,9 @@ def check(spec: Spec) -> None:
         raise fault(kinds[1], spec[kinds[1]], f"a spec with {kinds[0]!r} has its tests already: leave one out")
     kind = kinds[0] if kinds else "cases"
     check_keys(
-        spec, [kind] if kind == "stdin" else ["entry", kind], OPTIONAL if kind == "stdin" else (*OPTIONAL, "stub")
+        spec,
+        [kind] if kind == "stdin" else ["entry", kind],
+        OPTIONAL_KEYS if kind == "stdin" else (*OPTIONAL_KEYS, "stub"),
     )
     if kind != "stdin":
         check_text(spec, "entry")
@@ -29,7 +31,7 @@ def check(spec: Spec) -> None:
             raise fault("entry", spec["entry"], "give the name of the function to call")
     if "stub" in spec and not (isinstance(spec["stub"], str) and read_stub(spec["stub"], spec["entry"])):
         raise fault("stub", spec["stub"], f"give code that ends in the head of {spec['entry']}, without its body")
-    CHECKS[kind](spec[kind])
+    TEST_CHECKS[kind](spec[kind])
     if (equality := spec.get("equality", "plain")) not in EQUALITIES:
         raise fault("equality", equality, f"use one of {', '.join(EQUALITIES)}")
     _check_number(spec, "cpu_seconds", MAX_CPU_SECONDS)
@@ -75,4 +77,4 @@ def _is_check(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.FunctionDef) and statement.name == "check"
 
 
-CHECKS = {"cases": _check_cases, "stdin": _check_stdin, "test_code": _check_test_code}
+TEST_CHECKS = {"cases": _check_cases, "stdin": _check_stdin, "test_code": _check_test_code}

@@ -17,14 +17,14 @@ from learnable.data.sources.test_code.stubs import find_stub
 from learnable.verifiers.programs.extraction import extract_program
 from learnable.verifiers.programs.judge import fail, judge
 from learnable.verifiers.programs.sandbox.ladder import Machine, Rung, look_at_machine
-from learnable.verifiers.programs.sandbox.process import GRACE_SECONDS, SandboxError
+from learnable.verifiers.programs.sandbox.process import SANDBOX_GRACE_SECONDS, SandboxError
 from learnable.verifiers.programs.sandbox.sandbox import Sandbox
 from learnable.verifiers.programs.spec import MAX_CPU_SECONDS, check
 
 MODE_VARIABLE = "LEARNABLE_SANDBOX"
-MODES = ("", "strict", "subset", "unsafe")
+SANDBOX_MODES = ("", "strict", "subset", "unsafe")
 # Both tries of `Sandbox.twice` at their longest, and more: test code has two processes, one after the other's end.
-TIME_LIMIT = 2 * 2 * (2 * MAX_CPU_SECONDS + 1 + GRACE_SECONDS) + 10
+TIME_LIMIT = 2 * 2 * (2 * MAX_CPU_SECONDS + 1 + SANDBOX_GRACE_SECONDS) + 10
 
 NOTICES = {
     Rung.A: "",
@@ -36,13 +36,12 @@ NOTICES = {
     "they can read your files and use the network.",
 }
 
-CAPACITY = 16_384  # scores, about 16 MiB
-
 
 class ScoreCache:
     """The scores last given, by `hash_program`: the completions of a group repeat. Threads may share it."""
 
-    def __init__(self, capacity: int = CAPACITY) -> None:
+    # About 16 MiB of scores.
+    def __init__(self, capacity: int = 16_384) -> None:
         self._capacity = capacity
         self._scores: OrderedDict[bytes, Score] = OrderedDict()
         self._lock = threading.Lock()
@@ -159,7 +158,7 @@ def _rung(machine: Machine, mode: str) -> Rung:
 
 def _mode() -> str:
     mode = os.environ.get(MODE_VARIABLE, "")
-    if mode not in MODES:
+    if mode not in SANDBOX_MODES:
         raise LearnableError(
             f"environment variable {MODE_VARIABLE} is {mode!r}: use strict, subset or unsafe, or unset it"
         )

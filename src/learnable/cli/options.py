@@ -27,9 +27,9 @@ def complete_form(typed: str) -> list[str]:
 
 def complete_family(typed: str) -> list[str]:
     """Return the families that begin so, for the shell."""
-    from learnable.verifiers.families.registry import KNOWN
+    from learnable.verifiers.families.registry import ALL_FAMILIES
 
-    return _complete(typed, KNOWN)
+    return _complete(typed, ALL_FAMILIES)
 
 
 def complete_form_or_family(typed: str) -> list[str]:

@@ -26,7 +26,7 @@ from learnable.data.sources.simulated import (
     find_fault,
 )
 from learnable.verifiers.families.prompts import builtin_prompts
-from learnable.verifiers.families.registry import FAMILIES, find_family, find_forms
+from learnable.verifiers.families.registry import DEFAULT_FAMILIES, find_family, find_forms
 from learnable.verifiers.protocol import verifier_notice
 from learnable.verifiers.registry import find_verifier
 
@@ -99,7 +99,7 @@ def test_users_and_specs_keep_their_word_for_the_standard_deviation() -> None:
 
 
 def test_simulated_prompts_join_only_where_they_are_named() -> None:
-    assert "simulated" not in FAMILIES
+    assert "simulated" not in DEFAULT_FAMILIES
     assert "simulated" not in {prompt.family for prompt in builtin_prompts(limit=500)}
     assert {p.family for p in builtin_prompts(families=["simulated", "arithmetic"], limit=10)} == {
         "simulated",

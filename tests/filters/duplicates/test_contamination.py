@@ -21,7 +21,7 @@ from learnable.filters.duplicates.contamination import (
 )
 from learnable.filters.duplicates.texts import TEMPLATE_TEXTS, split_words
 from learnable.verifiers.families.prompts import builtin_prompts
-from learnable.verifiers.families.registry import FAMILIES
+from learnable.verifiers.families.registry import DEFAULT_FAMILIES
 from tests.support.paths import PUBLIC_DATA
 
 PUBLIC = PUBLIC_DATA / "programs"
@@ -237,7 +237,7 @@ def split_in_two(prompts: Sequence[Prompt]) -> tuple[Sequence[Prompt], Evaluatio
     return pool, EvaluationSet("half", tuple(p.prompt_id for p in held_out), tuple(p.text for p in held_out))
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", DEFAULT_FAMILIES)
 def test_halves_of_a_generator_do_not_condemn_each_other(family: str) -> None:
     prompts = list(builtin_prompts(families=[family], limit=400))
     pool, held_out = split_in_two(prompts)

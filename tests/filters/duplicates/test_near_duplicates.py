@@ -21,7 +21,7 @@ from learnable.filters.duplicates.near_duplicates import (
 )
 from learnable.filters.duplicates.texts import TEMPLATE_TEXTS, split_words
 from learnable.verifiers.families.prompts import builtin_prompts
-from learnable.verifiers.families.registry import FAMILIES
+from learnable.verifiers.families.registry import DEFAULT_FAMILIES
 
 
 def ask(text: str, answer: object = 1, verifier: str = "choice") -> Prompt:
@@ -156,7 +156,7 @@ def test_a_chat_of_one_turn_is_its_text() -> None:
     assert collisions([ask(LONG), chat]) == {chat.prompt_id: ask(LONG).prompt_id}
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", DEFAULT_FAMILIES)
 def test_builtin_prompts_are_distinct(family: str) -> None:
     prompts = list(builtin_prompts(families=[family], limit=400))
     # Also as a user's file has them, where the spec names no more than the form.

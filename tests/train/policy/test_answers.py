@@ -7,11 +7,11 @@ from statistics import fmean
 import pytest
 
 from learnable.train.policy.answers import write_answer
-from learnable.verifiers.families.registry import FAMILIES
+from learnable.verifiers.families.registry import DEFAULT_FAMILIES
 from learnable.verifiers.registry import find_verifier
 from tests.support.domains import needs_poems
 
-ALL_FORMS = [(family, form) for family in FAMILIES.values() for form in family.forms]
+ALL_FORMS = [(family, form) for family in DEFAULT_FAMILIES.values() for form in family.forms]
 
 
 def passes(prompt, answer):
@@ -36,7 +36,7 @@ def test_answers_without_noise_pass_their_verifier(family, form):
 )
 def test_noise_makes_competence_partial(family, form):
     rng = random.Random(5)
-    prompts = islice(FAMILIES[family].generate(form, 11, FAMILIES[family].knobs()), 300)
+    prompts = islice(DEFAULT_FAMILIES[family].generate(form, 11, DEFAULT_FAMILIES[family].knobs()), 300)
     share = fmean(bool(passes(prompt, write_answer(prompt, rng))) for prompt in prompts)
     assert 0.3 < share < 0.9
 
@@ -45,7 +45,7 @@ def test_noise_makes_competence_partial(family, form):
 def test_topics_range_from_sure_to_hopeless():
     rng = random.Random(5)
     rates: dict[str, list[bool]] = {}
-    for prompt in FAMILIES["poetry"].generate("Haiku", 1, FAMILIES["poetry"].knobs()):
+    for prompt in DEFAULT_FAMILIES["poetry"].generate("Haiku", 1, DEFAULT_FAMILIES["poetry"].knobs()):
         answers = [write_answer(prompt, rng) for _ in range(4)]
         rates.setdefault(prompt.spec["topic"], []).extend(bool(passes(prompt, answer)) for answer in answers)
     shares = [fmean(found) for found in rates.values()]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from learnable.verifiers.answers.judges import ArithmeticVerifier, CountingVerifier
 from learnable.verifiers.answers.patterns import compile_pattern
-from learnable.verifiers.answers.rules import Rule, check_rule, narrow, parse_rule
+from learnable.verifiers.answers.rules import ExtractionRule, check_rule, narrow, parse_rule
 from learnable.verifiers.protocol import SpecError
 
 CATASTROPHIC = [
@@ -111,7 +111,7 @@ def test_rules_point_at_one_part(rule: str, text: str, found: str | None) -> Non
 
 def test_hostile_text_is_read() -> None:
     for text in ("{" * 50_000, "[" * 50_000, '{"a":' * 5_000, "<answer>" * 20_000, r"\boxed{" * 20_000):
-        for rule in (Rule("json", "a"), Rule("tag"), Rule("boxed")):
+        for rule in (ExtractionRule("json", "a"), ExtractionRule("tag"), ExtractionRule("boxed")):
             found = narrow(text, rule)
             assert found is None or not found.text.strip("<answer>")
 

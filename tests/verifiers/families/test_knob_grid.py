@@ -8,7 +8,7 @@ import pytest
 
 from learnable.data.errors import LearnableError
 from learnable.verifiers.families.knob_grid import (
-    MAX_VALUES,
+    MAX_KNOB_VALUES,
     KnobAxis,
     KnobGrid,
     find_grid,
@@ -16,7 +16,7 @@ from learnable.verifiers.families.knob_grid import (
     read_axis,
 )
 from learnable.verifiers.families.prompts import builtin_prompts
-from learnable.verifiers.families.registry import KNOWN, find_family
+from learnable.verifiers.families.registry import ALL_FAMILIES, find_family
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_values_of_a_knob(text: str, values: list[str]) -> None:
 
 def test_a_range_over_powers_of_ten_is_divided_in_equal_ratios() -> None:
     values = [int(value) for value in read_axis("largest", "1..100000").values]
-    assert len(values) == MAX_VALUES
+    assert len(values) == MAX_KNOB_VALUES
     assert values[0] == 1
     assert values[-1] == 100_000
     assert all(2 < right / left < 4 for left, right in pairwise(values))
@@ -76,7 +76,7 @@ def test_a_value_for_one_knob_leaves_the_usual_range_of_another() -> None:
         find_grid("arithmetic", {"largest": "5"})
 
 
-@pytest.mark.parametrize("family", sorted(name for name, family in KNOWN.items() if family.usual_ranges))
+@pytest.mark.parametrize("family", sorted(name for name, family in ALL_FAMILIES.items() if family.usual_ranges))
 def test_every_usual_range_makes_prompts_all_along(family: str) -> None:
     grid = find_grid(family, {})
     forms = find_moved_forms(family, grid)

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.verifiers.families.prompts import builtin_prompts
-from learnable.verifiers.families.registry import FAMILIES, find_family, find_forms
+from learnable.verifiers.families.registry import DEFAULT_FAMILIES, find_family, find_forms
 from learnable.verifiers.programs.bank.family import BANK
 from learnable.verifiers.registry import find_verifier
 from tests.support.domains import needs_poems
 
-ALL_FORMS = [(family, form) for family in FAMILIES.values() for form in family.forms]
+ALL_FORMS = [(family, form) for family in DEFAULT_FAMILIES.values() for form in family.forms]
 
 
 @pytest.mark.parametrize(("family", "form"), ALL_FORMS, ids=lambda value: getattr(value, "name", value))
@@ -32,11 +32,11 @@ def test_every_form_yields_distinct_prompts_its_verifier_accepts(family, form):
 def test_any_prefix_is_balanced_over_families(limit, seed):
     counts = Counter(prompt.family for prompt in builtin_prompts(limit=limit, seed=seed))
     assert counts.total() == limit
-    assert max(counts.values(), default=0) - min((counts[name] for name in FAMILIES), default=0) <= 1
+    assert max(counts.values(), default=0) - min((counts[name] for name in DEFAULT_FAMILIES), default=0) <= 1
 
 
 def test_forms_take_turns_inside_a_family():
-    known = FAMILIES["counting"].forms
+    known = DEFAULT_FAMILIES["counting"].forms
     forms = Counter(prompt.form for prompt in builtin_prompts(families=["counting"], limit=10 * len(known)))
     assert forms == dict.fromkeys(known, 10)
 
@@ -125,7 +125,7 @@ def test_all_is_every_poem_form_that_can_be_a_reward():
 
     names = {form for _, form in find_forms(["all"])}
     assert names == {name for name, form in poem_forms().items() if form.is_reward}
-    assert names < set(FAMILIES["poetry"].known_forms())
+    assert names < set(DEFAULT_FAMILIES["poetry"].known_forms())
 
 
 @needs_poems

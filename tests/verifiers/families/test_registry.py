@@ -17,9 +17,9 @@ from learnable.verifiers.domains import FAMILIES as OURS
 from learnable.verifiers.domains import installed_families
 from learnable.verifiers.families.prompts import builtin_prompts
 from learnable.verifiers.families.registry import (
-    FAMILIES,
-    KNOWN,
-    ON_REQUEST,
+    ALL_FAMILIES,
+    DEFAULT_FAMILIES,
+    REQUESTED_FAMILIES,
     find_family,
     find_family_or_form,
     find_forms,
@@ -87,7 +87,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("package")
 def test_a_package_offers_a_family_with_its_verifier() -> None:
     assert find_forms(["hi", "good-bye"]) == [("greetings", "Hello"), ("greetings", "Goodbye")]
-    assert find_family_or_form("hi")[0] is find_family("Greetings") is ON_REQUEST["greetings"]
+    assert find_family_or_form("hi")[0] is find_family("Greetings") is REQUESTED_FAMILIES["greetings"]
     prompts = list(builtin_prompts(families=["greetings"], knobs={"most": "2"}))
     assert {prompt.form for prompt in prompts} == {"Hello", "Goodbye"}
     assert len(prompts) == 4
@@ -99,10 +99,10 @@ def test_a_package_offers_a_family_with_its_verifier() -> None:
 
 @pytest.mark.usefixtures("package")
 def test_ours_come_first_and_alone_by_default() -> None:
-    assert list(FAMILIES) == list(OURS)
+    assert list(DEFAULT_FAMILIES) == list(OURS)
     assert find_family("arithmetic").forms[0] == "Addition"
     assert find_forms(["addition"]) == [("arithmetic", "Addition")]
-    assert [*KNOWN][-3:] == ["greetings", "broken", "other"]
+    assert [*ALL_FAMILIES][-3:] == ["greetings", "broken", "other"]
     with pytest.raises(UnknownNameError, match="did you mean 'greetings'"):
         find_family("greeting")
 

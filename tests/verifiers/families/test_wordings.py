@@ -13,7 +13,7 @@ from learnable.data.records import Prompt
 from learnable.data.sources.family import Knobs
 from learnable.data.sources.wording import Wording
 from learnable.verifiers.families.prompts import builtin_prompts
-from learnable.verifiers.families.registry import FAMILIES, KNOWN
+from learnable.verifiers.families.registry import ALL_FAMILIES, DEFAULT_FAMILIES
 from learnable.verifiers.families.wordings import find_wording, list_kinds, read_wording, reword
 from tests.support.domains import needs_poems
 
@@ -45,14 +45,16 @@ def reworded(
 @needs_poems
 def test_there_are_words_enough_for_every_family() -> None:
     wording = natural()
-    for family in (*FAMILIES, "binary", "parity"):
-        kinds = KNOWN[family].kinds
+    for family in (*DEFAULT_FAMILIES, "binary", "parity"):
+        kinds = ALL_FAMILIES[family].kinds
         assert sum(len(wording.texts[kind]) for kind in kinds) >= 25, family
     assert set(wording.texts) == {*list_kinds(), "topics"}
     assert len(wording.texts["topics"]) == len(set(wording.texts["topics"])) == 400
 
 
-@pytest.mark.parametrize("family", [*(name for name in FAMILIES if name != "poetry"), "binary", "mixed", "parity"])
+@pytest.mark.parametrize(
+    "family", [*(name for name in DEFAULT_FAMILIES if name != "poetry"), "binary", "mixed", "parity"]
+)
 def test_other_words_ask_the_same_problem_and_are_judged_alike(family: str) -> None:
     for plain, other in reworded(family, natural()):
         assert other.text != plain.text

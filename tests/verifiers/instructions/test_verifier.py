@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.verifiers.instructions.counting import count_sentences, count_words
-from learnable.verifiers.instructions.kinds import KINDS
+from learnable.verifiers.instructions.kinds import INSTRUCTION_KINDS
 from learnable.verifiers.instructions.verifier import InstructionsVerifier
 from learnable.verifiers.protocol import SpecError
 from tests.support.paths import GOLDEN
@@ -44,7 +44,7 @@ GIVEN: dict[str, Any] = {
     "relation": "at least",
     "section_spliter": "Section",
 }
-ALL = [{"id": name, **{each: GIVEN[each] for each in kind.arguments}} for name, kind in KINDS.items()]
+ALL = [{"id": name, **{each: GIVEN[each] for each in kind.arguments}} for name, kind in INSTRUCTION_KINDS.items()]
 COMMA, KEYWORDS = {"id": "punctuation:no_comma"}, {"id": "keywords:existence", "keywords": ["sea"]}
 PIECES = [
     "*",
@@ -95,9 +95,9 @@ def judge(completion: str, *instructions: dict[str, Any], **options: Any) -> Any
 def test_there_are_three_golden_answers_of_each_kind_followed_and_not() -> None:
     cases = map(json.loads, (GOLDEN / "instructions.jsonl").read_text(encoding="utf-8").splitlines())
     seen = Counter((one["id"], case["passed"]) for case in cases for one in case["spec"]["instructions"])
-    assert len(KINDS) == 25
-    assert [name for name in KINDS if not (seen[name, True] and seen[name, False])] == []
-    assert min(seen[name, True] + seen[name, False] for name in KINDS) >= 3
+    assert len(INSTRUCTION_KINDS) == 25
+    assert [name for name in INSTRUCTION_KINDS if not (seen[name, True] and seen[name, False])] == []
+    assert min(seen[name, True] + seen[name, False] for name in INSTRUCTION_KINDS) >= 3
 
 
 def test_every_instruction_is_a_component_by_its_name() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.data.errors import LearnableError
-from learnable.verifiers.own.scale import USUAL, RewardScale, declared_scale, read_scale
+from learnable.verifiers.own.scale import USUAL_SCALE, RewardScale, declared_scale, read_scale
 
 numbers = st.floats(-1e6, 1e6)
 
@@ -30,8 +30,8 @@ def test_the_ends_of_a_range_are_0_and_1_and_order_is_kept(one: float, other: fl
 
 
 def test_a_usual_reward_is_as_it_is() -> None:
-    assert USUAL.score(0.3) == RewardScale(0, 1, 1).score(0.3)
-    assert (USUAL.score(0.3).reward, USUAL.score(0.3).reason) == (0.3, "")
+    assert USUAL_SCALE.score(0.3) == RewardScale(0, 1, 1).score(0.3)
+    assert (USUAL_SCALE.score(0.3).reward, USUAL_SCALE.score(0.3).reason) == (0.3, "")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
@@ -49,7 +49,7 @@ def test_what_is_no_number_is_no_reward(value: float) -> None:
         (" -.5..+1e2 ", "-0.25", RewardScale(-0.5, 100, -0.25)),
         ("0...5", None, RewardScale(0, 0.5, 0.5)),
         (None, "0.5", RewardScale(0, 1, 0.5)),
-        (None, None, USUAL),
+        (None, None, USUAL_SCALE),
     ],
 )
 def test_texts_say_a_scale(text: str | None, passes: str | None, scale: RewardScale) -> None:

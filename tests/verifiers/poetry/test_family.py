@@ -4,11 +4,11 @@ from itertools import islice
 
 import pytest
 
-from learnable.verifiers.families.registry import FAMILIES
+from learnable.verifiers.families.registry import DEFAULT_FAMILIES
 from learnable.verifiers.poetry.family import verse_scheme
 from learnable.verifiers.poetry.forms import constrain_form, find_form, poem_forms, requirement
 
-POETRY = FAMILIES["poetry"]
+POETRY = DEFAULT_FAMILIES["poetry"]
 
 
 def draw(form, count):

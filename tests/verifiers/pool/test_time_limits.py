@@ -17,7 +17,7 @@ from learnable.data.records import Failure, FailureKind, Score
 from learnable.verifiers.own.trust import trust
 from learnable.verifiers.pool import scoring, worker
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool, score_one
-from learnable.verifiers.programs.sandbox.process import GRACE_SECONDS
+from learnable.verifiers.programs.sandbox.process import SANDBOX_GRACE_SECONDS
 from learnable.verifiers.programs.spec import MAX_CPU_SECONDS
 from learnable.verifiers.protocol import verifier_time_limit
 from learnable.verifiers.registry import find_verifier, trust_verifier
@@ -81,7 +81,7 @@ def test_limits_are_declared_and_checked() -> None:
 
 
 def test_a_program_may_take_both_tries_of_its_sandbox() -> None:
-    tries = 2 * (2 * MAX_CPU_SECONDS + 1 + GRACE_SECONDS)
+    tries = 2 * (2 * MAX_CPU_SECONDS + 1 + SANDBOX_GRACE_SECONDS)
     assert verifier_time_limit(find_verifier("programs")) > tries
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from learnable.verifiers.families.registry import FAMILIES
-from learnable.verifiers.programs.family import PROBLEMS, TEMPLATES, ProgramKnobs, make_prompt
+from learnable.verifiers.families.registry import DEFAULT_FAMILIES
+from learnable.verifiers.programs.family import PROBLEMS, PROGRAM_TEMPLATES, ProgramKnobs, make_prompt
 from learnable.verifiers.registry import find_verifier
 
 
@@ -32,7 +32,7 @@ def test_no_constant_passes_the_cases(problem):
 
 def test_the_verifier_passes_a_reference_solution():
     problem = PROBLEMS["BalancedParentheses"]
-    prompt = make_prompt(problem, "balanced", (), TEMPLATES[0], ProgramKnobs())
+    prompt = make_prompt(problem, "balanced", (), PROGRAM_TEMPLATES[0], ProgramKnobs())
     verifier = find_verifier(prompt.verifier)
     solution = problem.write(problem.solutions[0], "balanced", ())
     assert verifier.score(solution, prompt=prompt.text, spec=prompt.spec).reward == 1.0
@@ -41,7 +41,7 @@ def test_the_verifier_passes_a_reference_solution():
 
 
 def test_a_prompt_shows_one_case_at_most():
-    family = FAMILIES["programs"]
+    family = DEFAULT_FAMILIES["programs"]
     for form in family.forms:
         for prompt in family.generate(form, 0, family.knobs()):
             assert prompt.text.count(f"{prompt.spec['entry']}(") <= 2
@@ -49,7 +49,7 @@ def test_a_prompt_shows_one_case_at_most():
 
 
 def test_no_judged_case_is_in_the_prompt():
-    family = FAMILIES["programs"]
+    family = DEFAULT_FAMILIES["programs"]
     shown = 0
     for form in family.forms:
         for prompt in family.generate(form, 0, family.knobs()):

@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 from learnable.verifiers.families.prompts import builtin_prompts
-from learnable.verifiers.families.registry import FAMILIES
+from learnable.verifiers.families.registry import DEFAULT_FAMILIES
 
 COUNT = 618
 DIGEST = "1ffee04cc04142e9300e7a257f4f64627aec70a25c59477b3db31cade527215b"  # of the words, in any order
@@ -22,5 +22,5 @@ def test_the_prompts_of_the_programs_family_are_those_the_policy_was_trained_on(
 
 
 def test_a_run_that_names_no_family_takes_the_same_ones() -> None:
-    assert tuple(FAMILIES) == ("arithmetic", "comparison", "counting", "poetry", "programs")
-    assert len(FAMILIES["programs"].forms) == 23
+    assert tuple(DEFAULT_FAMILIES) == ("arithmetic", "comparison", "counting", "poetry", "programs")
+    assert len(DEFAULT_FAMILIES["programs"].forms) == 23

@@ -23,7 +23,7 @@ from learnable.verifiers.answers.expressions.parts import (
     read_answer,
 )
 
-MAX_DEPTH = 12  # brackets in brackets: deeper ones are compared as text
+MAX_BRACKETS = 12  # brackets in brackets: deeper ones are compared as text
 
 _LOW, _HIGH = (Leaf(bound, Measure(bound)) for bound in (r"-\infty", r"\infty"))
 Same = Callable[[str, str], bool]
@@ -39,7 +39,7 @@ def equals(gold: str, given: str, same: Same) -> bool:
     gold, given = write_formula(gold), write_formula(given)
     if _key(gold) == _key(given):
         return True
-    if _depth(gold) > MAX_DEPTH or _depth(given) > MAX_DEPTH:
+    if _depth(gold) > MAX_BRACKETS or _depth(given) > MAX_BRACKETS:
         return False
     return _Comparison(same).lists(read_answer(gold), read_answer(given))
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-SHORT = 120  # characters of a completion that may be an expression by itself
-
 _MATHS = re.compile(
     r"(?<!\\)\$\$?(?!\$)([^$\n]{1,500}|[^$]{1,500}(?=\$\$))\$\$?|\\\((.{1,500}?)\\\)|\\\[(.{1,500}?)\\\]", re.DOTALL
 )
@@ -18,7 +16,6 @@ _NUMBERS = re.compile(
 _RESULT = re.compile(r"=\s*([^=\n]+)\Z")
 _EMPHASIS = re.compile(r"(?<![\w)*])\*{1,2}(?=\S)|(?<=\S)\*{1,2}(?![\w(*])")
 _WORDS = re.compile(r"(?<![\\a-zA-Z])(?!(?:and|or)\b)[a-zA-Z]{2,}(?![a-zA-Z])")
-MAX_WORDS = 3  # of an answer in words
 
 
 def find_last_expression(text: str) -> str | None:
@@ -43,7 +40,8 @@ def find_last_expression(text: str) -> str | None:
     line = next((one for one in reversed(text.splitlines()) if one.strip()), "").strip("_ .")
     if (result := _RESULT.search(line)) and _WORDS.search(line[: result.start()]) and _is_answer(result[1]):
         return result[1].strip()
-    if "\n" not in text.strip() and len(line) <= SHORT and _is_answer(line):
+    # A longer completion is no expression by itself.
+    if "\n" not in text.strip() and len(line) <= 120 and _is_answer(line):
         return line
     numbers = [match[0] for match in _NUMBERS.finditer(text)]
     return numbers[-1].strip() if numbers else None
@@ -54,4 +52,5 @@ def _is_answer(text: str) -> bool:
     words = len(_WORDS.findall(text))
     if any(sign.isdigit() for sign in text):
         return not words or (words == 1 and not text.lstrip("$\\-+(.")[:1].isalpha())
-    return any(sign.isalnum() for sign in text) and words <= MAX_WORDS
+    # More words are no answer in words.
+    return any(sign.isalnum() for sign in text) and words <= 3

@@ -15,8 +15,7 @@ from typing import Any
 from learnable.verifiers.answers.expressions.whole import IMAGINARY
 
 POINTS = (Fraction(13, 10), Fraction(-27, 10))  # the first letter's number; each further one is a seventh more
-ROUNDING = 2e-6  # of a number: so far off may be what has six digits
-SCALE = 100  # how far off, in `ROUNDING`, an equation's sides may be at a root that is found by Newton's steps
+NUMERIC_TOLERANCE = 2e-6  # of a number: so far off may be what has six digits
 _NO_VALUE = (
     ValueError,
     TypeError,
@@ -42,7 +41,11 @@ def differ(one: Any, other: Any) -> bool:
     for point in POINTS:
         places = _places(point, one, other)
         gold, given = _value(one, places), _value(other, places)
-        if gold is not None and given is not None and abs(gold - given) > ROUNDING * max(abs(gold), abs(given)):
+        if (
+            gold is not None
+            and given is not None
+            and abs(gold - given) > NUMERIC_TOLERANCE * max(abs(gold), abs(given))
+        ):
             return True
     return False
 
@@ -56,7 +59,8 @@ def _is_broken(one: Any, other: Any) -> bool:
         root = _find_root(first.subs(rest), letter)
         if root is not None:
             value = _value(tried, {**rest, **{each: root for each in places if each.name == letter.name}})
-            return value is not None and abs(value) > ROUNDING * SCALE
+            # So far off may be an equation's sides at a root that Newton's steps found.
+            return value is not None and abs(value) > NUMERIC_TOLERANCE * 100
     return False
 
 
@@ -65,7 +69,7 @@ def _find_root(expression: Any, letter: Any) -> Any:
         root = importlib.import_module("sympy").nsolve(expression, letter, complex(1.3, 0.7))
     except _NO_VALUE:
         return None
-    return root if abs(complex(root)) < 1 / ROUNDING else None
+    return root if abs(complex(root)) < 1 / NUMERIC_TOLERANCE else None
 
 
 def _places(point: Fraction, *expressions: Any) -> dict[Any, Fraction]:

@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from learnable.data.records import Prompt, name_problem
 from learnable.data.sources.family import Family, UsualNumber, check_knobs, count_pairs, knob, on_scale, shuffled_grid
 from learnable.data.sources.wording import QuestionKind
-from learnable.verifiers.answers.families.questions import CURRICULA, NATURAL, find_numbers
+from learnable.verifiers.answers.families.questions import CURRICULA, NATURAL_QUESTIONS, find_numbers
 
-TEMPLATES = (
+ARITHMETIC_TEMPLATES = (
     "Calculate: {a} {sign} {b} = ",
     "What is {a} {sign} {b}?",
     "Compute {a} {sign} {b}.",
     "Work out {a} {sign} {b} = ",
 )
-SAID = {"+": "plus", "-": "minus", "*": "times"}
 OPERATIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 SIGNS = {
     "Addition": ("+",),
@@ -46,7 +45,7 @@ class ArithmeticKnobs:
 def generate(form: str, seed: int, knobs: ArithmeticKnobs) -> Iterator[Prompt]:
     """Yield the prompts of one arithmetic form."""
     operands = _operands(form, knobs)
-    for a, b, sign, template in shuffled_grid(f"{form}:{seed}", operands, operands, SIGNS[form], TEMPLATES):
+    for a, b, sign, template in shuffled_grid(f"{form}:{seed}", operands, operands, SIGNS[form], ARITHMETIC_TEMPLATES):
         yield Prompt(
             prompt=template.format(a=a, b=b, sign=sign),
             verifier="arithmetic",
@@ -116,8 +115,8 @@ ARITHMETIC = Family(
         "arithmetic": QuestionKind(
             re.compile(r"(?P<a>\d+) (?P<sign>[+*-]) (?P<b>\d+)"),
             (("a",), ("b",), ("sign", "said")),
-            complete=lambda parts: {**parts, "said": SAID[parts["sign"]]},
+            complete=lambda parts: {**parts, "said": {"+": "plus", "-": "minus", "*": "times"}[parts["sign"]]},
         )
     },
-    natural=NATURAL,
+    natural=NATURAL_QUESTIONS,
 )

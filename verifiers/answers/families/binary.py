@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from learnable.data.records import Prompt, name_problem
 from learnable.data.sources.family import Family, check_knobs, knob, on_scale, shuffled_grid
 from learnable.data.sources.wording import QuestionKind
-from learnable.verifiers.answers.families.questions import NATURAL
+from learnable.verifiers.answers.families.questions import NATURAL_QUESTIONS
 
-TEMPLATES = {
+BINARY_TEMPLATES = {
     "ToBinary": ("Write {given} in binary.", "What is {given} in binary?"),
     "FromBinary": ("Write the binary number {given} in decimal.", "What is the binary number {given} in decimal?"),
 }
@@ -29,7 +29,7 @@ class BinaryKnobs:
 
 def generate(form: str, seed: int, knobs: BinaryKnobs) -> Iterator[Prompt]:
     """Yield the prompts of one binary form. The answer is read as a number, so zeros in front do not matter."""
-    for number, template in shuffled_grid(f"{form}:{seed}", range(2**knobs.bits), TEMPLATES[form]):
+    for number, template in shuffled_grid(f"{form}:{seed}", range(2**knobs.bits), BINARY_TEMPLATES[form]):
         binary = f"{number:b}"
         given, answer = (number, int(binary)) if form == "ToBinary" else (binary, number)
         yield Prompt(
@@ -58,7 +58,7 @@ def read_needed(prompt: Prompt) -> dict[str, float]:
 
 BINARY = Family(
     "binary",
-    tuple(TEMPLATES),
+    tuple(BINARY_TEMPLATES),
     BinaryKnobs,
     generate,
     count=count_problems,
@@ -68,5 +68,5 @@ BINARY = Family(
         "to_binary": QuestionKind(re.compile(r"(?:Write|is) (?P<given>\d+) in binary"), (("given",),)),
         "from_binary": QuestionKind(re.compile(r"the binary number (?P<given>\d+) in decimal"), (("given",),)),
     },
-    natural=NATURAL,
+    natural=NATURAL_QUESTIONS,
 )

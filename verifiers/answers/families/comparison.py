@@ -18,15 +18,11 @@ from learnable.data.sources.family import (
     shuffled_grid,
 )
 from learnable.data.sources.wording import QuestionKind
-from learnable.verifiers.answers.families.questions import NATURAL, find_numbers
+from learnable.verifiers.answers.families.questions import NATURAL_QUESTIONS, find_numbers
 
-CHOICES = ("Yes", "No")
-WORDS = {"GreaterThan": ("greater",), "LessThan": ("less",), "WideGap": ("greater", "less")}
-SAID = {"greater": "bigger", "less": "smaller"}
-TEMPLATES = ("Is {a} {word} than {b}? Answer Yes or No.", "Yes or No: is {a} {word} than {b}?")
-WIDE = 99  # the largest number of WideGap
+COMPARED_WORDS = {"GreaterThan": ("greater",), "LessThan": ("less",), "WideGap": ("greater", "less")}
+WIDE_GAP_LARGEST = 99  # the largest number of WideGap
 SIZES = {"Larger": "larger", "Smaller": "smaller"}
-SIZE_TEMPLATES = ("Which is {word}, {a} or {b}?", "Which number is {word}: {a} or {b}?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +48,8 @@ def generate(form: str, seed: int, knobs: ComparisonKnobs) -> Iterator[Prompt]:
         return iter(())
     if form in SIZES:
         return _which(form, seed, knobs)
-    points = shuffled_grid(f"{form}:{seed}", numbers, numbers, WORDS[form], TEMPLATES)
+    templates = ("Is {a} {word} than {b}? Answer Yes or No.", "Yes or No: is {a} {word} than {b}?")
+    points = shuffled_grid(f"{form}:{seed}", numbers, numbers, COMPARED_WORDS[form], templates)
     return distinct(_whether(form, a, b, word, template) for a, b, word, template in points if abs(a - b) >= gap)
 
 
@@ -76,7 +73,7 @@ def _count_apart(size: int, gap: int) -> int:
 def _largest(form: str, knobs: ComparisonKnobs) -> int:
     if form != "WideGap":
         return knobs.largest
-    return WIDE if UsualNumber.is_kept(knobs.largest) else min(WIDE, knobs.largest)
+    return WIDE_GAP_LARGEST if UsualNumber.is_kept(knobs.largest) else min(WIDE_GAP_LARGEST, knobs.largest)
 
 
 def _gap(form: str, knobs: ComparisonKnobs) -> int:
@@ -89,7 +86,7 @@ def _whether(form: str, a: int, b: int, word: str, template: str) -> Prompt:
     return Prompt(
         prompt=template.format(a=a, b=b, word=word),
         verifier="choice",
-        spec={"answer": "Yes" if holds else "No", "choices": list(CHOICES)},
+        spec={"answer": "Yes" if holds else "No", "choices": ["Yes", "No"]},
         family="comparison",
         form=form,
         difficulty=on_scale(6 - abs(a - b) / 2),
@@ -101,7 +98,8 @@ def _which(form: str, seed: int, knobs: ComparisonKnobs) -> Iterator[Prompt]:
     parts = 10**knobs.decimals
     least = max(1, _gap(form, knobs) * parts)
     numbers = range(knobs.largest * parts + 1)
-    for a, b, template in shuffled_grid(f"{form}:{seed}", numbers, numbers, SIZE_TEMPLATES):
+    templates = ("Which is {word}, {a} or {b}?", "Which number is {word}: {a} or {b}?")
+    for a, b, template in shuffled_grid(f"{form}:{seed}", numbers, numbers, templates):
         if abs(a - b) < least:
             continue
         low, high = sorted((a, b))
@@ -140,7 +138,7 @@ def read_needed(prompt: Prompt) -> dict[str, float]:
 
 COMPARISON = Family(
     "comparison",
-    tuple(WORDS),
+    tuple(COMPARED_WORDS),
     ComparisonKnobs,
     generate,
     {"greater": "GreaterThan", "less": "LessThan", "wide": "WideGap"},
@@ -153,11 +151,11 @@ COMPARISON = Family(
         "comparison": QuestionKind(
             re.compile(r"[Ii]s (?P<a>\d+) (?P<word>greater|less) than (?P<b>\d+)"),
             (("a",), ("b",), ("word", "said")),
-            complete=lambda parts: {**parts, "said": SAID[parts["word"]]},
+            complete=lambda parts: {**parts, "said": {"greater": "bigger", "less": "smaller"}[parts["word"]]},
         ),
         "sizes": QuestionKind(
             re.compile(r"(?P<word>larger|smaller)[,:] (?P<a>[\d.]+) or (?P<b>[\d.]+)\?"), (("a",), ("b",), ("word",))
         ),
     },
-    natural=NATURAL,
+    natural=NATURAL_QUESTIONS,
 )

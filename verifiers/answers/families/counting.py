@@ -23,20 +23,19 @@ from learnable.data.sources.family import (
     shuffled_range,
 )
 from learnable.data.sources.wording import QuestionKind
-from learnable.verifiers.answers.families.questions import CURRICULA, NATURAL
+from learnable.verifiers.answers.families.questions import CURRICULA, NATURAL_QUESTIONS
 from learnable.verifiers.answers.families.words import COUNTED_WORDS, LISTED_WORDS
 
-FORMS = ("LetterCount", "WordLength", "WordCount", "ShortList")
+COUNTING_FORMS = ("LetterCount", "WordLength", "WordCount", "ShortList")
 MADE_WORD = "MadeWord"
-CONSONANTS, VOWELS = "bdklmnprst", "aeiou"
+MADE_CONSONANTS, MADE_VOWELS = "bdklmnprst", "aeiou"
 LETTER_TEMPLATES = (
     "How many times does '{letter}' appear in '{word}'?",
     "Count the letter '{letter}' in '{word}'.",
 )
-LENGTH_TEMPLATES = ("How many letters are in '{word}'?", "Count the letters of '{word}'.")
 LIST_TEMPLATES = ("Count the words: {words}", "How many words are in this list? {words}")
-SHORT = 2  # words of a ShortList at most
-LETTERS = 5  # that are asked for in one word of the dictionary
+MAX_SHORT_LIST = 2  # words of a ShortList at most
+MAX_LETTERS = 5  # that are asked for in one word of the dictionary
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class CountingKnobs:
     dictionary at most, or any number unless it is set.
     """
 
-    most_words: int = knob(12, SHORT + 1, 200)
+    most_words: int = knob(12, MAX_SHORT_LIST + 1, 200)
     word_length: int = knob(UsualNumber(8), 2, 30)
 
     def __post_init__(self) -> None:
@@ -69,7 +68,7 @@ def count_problems(forms: Sequence[str], knobs: CountingKnobs) -> int:
     total = sum(math.prod([len(LISTED_WORDS)] * length) for form in forms for length in _list_lengths(form, knobs))
     words = _words(knobs)
     if "LetterCount" in forms:
-        total += len({(word, _letter(word, turn)) for word in words for turn in range(LETTERS)})
+        total += len({(word, _letter(word, turn)) for word in words for turn in range(MAX_LETTERS)})
     if "WordLength" in forms:
         total += len(set(words))
     return total + math.prod(map(len, _letters_of(knobs.word_length))) * (MADE_WORD in forms)
@@ -84,7 +83,7 @@ def _words(knobs: CountingKnobs) -> Sequence[str]:
 
 def _letters(seed: int, words: Sequence[str]) -> Iterator[Prompt]:
     # Mostly letters that the word has; some that it has not, so that 0 is an answer too.
-    for word, turn, template in shuffled_grid(f"letters:{seed}", words, range(LETTERS), LETTER_TEMPLATES):
+    for word, turn, template in shuffled_grid(f"letters:{seed}", words, range(MAX_LETTERS), LETTER_TEMPLATES):
         yield _ask_letter("LetterCount", _letter(word, turn), word, template)
 
 
@@ -101,25 +100,26 @@ def _ask_letter(form: str, letter: str, word: str, template: str) -> Prompt:
 
 def _letters_of(length: int) -> list[str]:
     """Return the letters that each place of a made word may have."""
-    return [(CONSONANTS, VOWELS)[place % 2] for place in range(length)]
+    return [(MADE_CONSONANTS, MADE_VOWELS)[place % 2] for place in range(length)]
 
 
 def _made_words(seed: int, length: int) -> Iterator[Prompt]:
     for *letters, template in shuffled_grid(f"{MADE_WORD}:{seed}", *_letters_of(length), LETTER_TEMPLATES):
         word = "".join(letters)
-        turn = random.Random(word).randrange(LETTERS)  # one letter a word, so that the words are the problems
+        turn = random.Random(word).randrange(MAX_LETTERS)  # one letter a word, so that the words are the problems
         yield _ask_letter(MADE_WORD, _letter(word, turn), word, template)
 
 
 def _lengths(seed: int, words: Sequence[str]) -> Iterator[Prompt]:
-    for word, template in shuffled_grid(f"lengths:{seed}", words, LENGTH_TEMPLATES):
+    templates = ("How many letters are in '{word}'?", "Count the letters of '{word}'.")
+    for word, template in shuffled_grid(f"lengths:{seed}", words, templates):
         yield _prompt("WordLength", template.format(word=word), len(word), on_scale(len(word) - 1), word)
 
 
 def _list_lengths(form: str, knobs: CountingKnobs) -> range:
     if form == "ShortList":
-        return range(1, SHORT + 1)
-    return range(SHORT + 1, knobs.most_words + 1) if form == "WordCount" else range(0)
+        return range(1, MAX_SHORT_LIST + 1)
+    return range(MAX_SHORT_LIST + 1, knobs.most_words + 1) if form == "WordCount" else range(0)
 
 
 def _lists(form: str, seed: int, lengths: range) -> Iterator[Prompt]:
@@ -153,7 +153,7 @@ def read_needed(prompt: Prompt) -> dict[str, float]:
 
 COUNTING = Family(
     "counting",
-    FORMS,
+    COUNTING_FORMS,
     CountingKnobs,
     generate,
     {"letters": "LetterCount", "length": "WordLength", "words": "WordCount"},
@@ -170,5 +170,5 @@ COUNTING = Family(
         "lengths": QuestionKind(re.compile(r"letters (?:are in|of) '(?P<word>\w+)'"), (("word",),)),
         "lists": QuestionKind(re.compile(r"(?:words:|list\?) (?P<words>.+)$"), (("words",),)),
     },
-    natural=NATURAL,
+    natural=NATURAL_QUESTIONS,
 )

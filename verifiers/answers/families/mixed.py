@@ -13,8 +13,7 @@ from learnable.verifiers.answers.families.arithmetic import ARITHMETIC
 from learnable.verifiers.answers.families.comparison import COMPARISON
 from learnable.verifiers.answers.families.counting import COUNTING
 
-FORM = "Mixed"
-PARTS = (ARITHMETIC, COMPARISON, COUNTING)
+MIXED_FAMILIES = (ARITHMETIC, COMPARISON, COUNTING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ def count_problems(forms: Sequence[str], knobs: MixedKnobs) -> int:
 
 
 def _with_share(knobs: MixedKnobs) -> list[tuple[Family, int]]:
-    return [(part, share) for part, share in zip(PARTS, read_shares(knobs.shares), strict=True) if share]
+    return [(part, share) for part, share in zip(MIXED_FAMILIES, read_shares(knobs.shares), strict=True) if share]
 
 
 def read_shares(text: str) -> tuple[int, ...]:
@@ -75,23 +74,23 @@ def read_shares(text: str) -> tuple[int, ...]:
     """
     parts = text.split("/")
     if (
-        len(parts) != len(PARTS)
+        len(parts) != len(MIXED_FAMILIES)
         or not all(part.isascii() and part.isdigit() for part in parts)
         or not any(map(int, parts))
     ):
         raise LearnableError(
             f"mixed knob shares={text!r} is not three whole numbers, at least one above 0: give the shares of "
-            f"{', '.join(part.name for part in PARTS)}, as in 50/25/25"
+            f"{', '.join(part.name for part in MIXED_FAMILIES)}, as in 50/25/25"
         )
     return tuple(map(int, parts))
 
 
 MIXED = Family(
     "mixed",
-    (FORM,),
+    ("Mixed",),
     MixedKnobs,
     generate,
     count=count_problems,
     readable=("largest", "digits", "gap", "most_words"),
-    parts=tuple(family.name for family in PARTS),
+    parts=tuple(family.name for family in MIXED_FAMILIES),
 )

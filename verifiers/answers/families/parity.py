@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from learnable.data.records import Prompt, name_problem
 from learnable.data.sources.family import Family, check_knobs, count_pairs, knob, on_scale, shuffled_grid
 from learnable.data.sources.wording import QuestionKind
-from learnable.verifiers.answers.families.questions import NATURAL, find_numbers
+from learnable.verifiers.answers.families.questions import NATURAL_QUESTIONS, find_numbers
 
-FORMS = ("EvenOrOdd", "ParityOfSum")
-CHOICES = ("even", "odd")
-TEMPLATES = ("Is {counted} even or odd?", "Even or odd: {counted}?")
+PARITY_FORMS = ("EvenOrOdd", "ParityOfSum")
+PARITIES = ("even", "odd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +28,13 @@ class ParityKnobs:
 def generate(form: str, seed: int, knobs: ParityKnobs) -> Iterator[Prompt]:
     """Yield the prompts of one parity form."""
     axes = [range(knobs.largest + 1)] * (1 if form == "EvenOrOdd" else 2)
-    for *numbers, template in shuffled_grid(f"{form}:{seed}", *axes, TEMPLATES):
+    templates = ("Is {counted} even or odd?", "Even or odd: {counted}?")
+    for *numbers, template in shuffled_grid(f"{form}:{seed}", *axes, templates):
         total = sum(numbers)
         yield Prompt(
             prompt=template.format(counted=" + ".join(map(str, numbers))),
             verifier="choice",
-            spec={"answer": CHOICES[total % 2], "choices": list(CHOICES)},
+            spec={"answer": PARITIES[total % 2], "choices": list(PARITIES)},
             family="parity",
             form=form,
             difficulty=on_scale(len(str(total)) + 2 * (len(numbers) - 1)),
@@ -56,12 +56,12 @@ def read_needed(prompt: Prompt) -> dict[str, float]:
 
 PARITY = Family(
     "parity",
-    FORMS,
+    PARITY_FORMS,
     ParityKnobs,
     generate,
     count=count_problems,
     needs=read_needed,
     readable=("largest",),
     kinds={"parity": QuestionKind(re.compile(r"(?:Is|odd:) (?P<counted>\d+(?: \+ \d+)?)"), (("counted",),))},
-    natural=NATURAL,
+    natural=NATURAL_QUESTIONS,
 )

@@ -6,7 +6,7 @@ import re
 from importlib import resources
 from pathlib import Path
 
-NATURAL = Path(str(resources.files("learnable.verifiers.answers.families"))) / "natural.toml"
+NATURAL_QUESTIONS = Path(str(resources.files("learnable.verifiers.answers.families"))) / "natural.toml"
 CURRICULA = Path(str(resources.files("learnable.verifiers.answers.curricula")))
 
 

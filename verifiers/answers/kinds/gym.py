@@ -6,8 +6,8 @@ scoring processes (`verifiers.pool`), which are killed at the parent's deadline 
 Its scores are not taken as they are:
 
 - most data sets give an answer that merely contains the right one the share of its length: here that is nothing;
-- some give a near miss up to .999 (a minute of a day, a cell of a grid): what is not right is worth at most `NEARLY`,
-  and does not pass;
+- some give a near miss up to .999 (a minute of a day, a cell of a grid): what is not right is worth at most
+  `MAX_WRONG`, and does not pass;
 - some pass what is wrong (`_FORGOTTEN`), and three raise for what is no answer at all (`_RAISED_FOR_NO_ANSWER`);
 - some pass an answer that goes on, "5 days or 6 days": what states alternatives that the right one has not is none;
 - some evaluate the answer, or what the row has, as Python: see `gym_evaluation` for what is read of it. A completion
@@ -30,16 +30,23 @@ from learnable.data.records import JsonObject, Score, Spec, canonical_json
 from learnable.data.sources.gym.library import NAME, library_version, load_library
 from learnable.verifiers.answers.extraction import Statement
 from learnable.verifiers.answers.kinds.gym_evaluation import RefusedError, check_expression, install, watched
-from learnable.verifiers.answers.rewards.shapes import Judgement, check_shape, give_score
-from learnable.verifiers.answers.rules import Reading, Rule, check_rule, missing, narrow, reach, rule_of
+from learnable.verifiers.answers.rewards.shapes import JudgedAnswer, check_shape, give_score
+from learnable.verifiers.answers.rules import (
+    ExtractedAnswer,
+    ExtractionRule,
+    check_rule,
+    missing,
+    narrow,
+    reach,
+    rule_of,
+)
 from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.protocol import check_keys, check_text, fault
 
-TIME_LIMIT = 20.0  # seconds: simplifying an integral takes one, and the first answer of a data set loads its words
-MEMORY_LIMIT = 512 << 20  # bytes, beside what the process has already
+GYM_SECONDS = 20.0  # seconds: simplifying an integral takes one, and the first answer of a data set loads its words
 MAX_ANSWER = 20_000  # characters; the longest right ones have 4,000
-RIGHT = 1 - 1e-6  # some scores are products of floats
-NEARLY = 0.98  # the most that an answer is worth which is not right
+MIN_RIGHT = 1 - 1e-6  # some scores are products of floats
+MAX_WRONG = 0.98  # the most that an answer is worth which is not right
 
 # Where a row has what its scorer evaluates, and whether that has names in it.
 _EVALUATED = {
@@ -80,8 +87,9 @@ class GymVerifier:
     """
 
     name: str = NAME
-    time_limit: float = TIME_LIMIT
-    memory_limit: int = MEMORY_LIMIT
+    time_limit: float = GYM_SECONDS
+    # Bytes, beside what the process has already.
+    memory_limit: int = 512 << 20
 
     @property
     def version(self) -> str:
@@ -110,17 +118,17 @@ class GymVerifier:
         """Load reasoning-gym. Raises `LearnableError` where it is not installed."""
         load_library()
 
-    def read(self, completion: str, *, spec: Spec) -> Reading:
+    def read(self, completion: str, *, spec: Spec) -> ExtractedAnswer:
         """Return the text that is judged, with the rule that found it."""
         text, rule = strip_thinking(completion), rule_of(spec)
         part = _find_answer(text) if rule.name == "auto" else narrow(text, rule)
         if part is None:
-            return Reading(None, rule.name, missing(rule))
+            return ExtractedAnswer(None, rule.name, missing(rule))
         if not part.text or len(part.text) > MAX_ANSWER:
-            return Reading(
+            return ExtractedAnswer(
                 None, part.form, f"more than {MAX_ANSWER:,} characters" if part.text else "nothing is stated"
             )
-        return Reading(part.text, part.form, text=part.text)
+        return ExtractedAnswer(part.text, part.form, text=part.text)
 
     def extract(self, completion: str, *, spec: Spec) -> str | None:
         """Return the text that is judged, or None."""
@@ -136,16 +144,20 @@ class GymVerifier:
             try:
                 credit = _credit(data_set, spec["dataset"], reading.answer, entry)
             except _RAISED_FOR_NO_ANSWER.get(spec["dataset"], (RefusedError,)) as error:
-                reading = Reading(None, reading.rule, f"no answer to this: {error}"[:120], reading.text)
+                reading = ExtractedAnswer(None, reading.rule, f"no answer to this: {error}"[:120], reading.text)
             except Exception as error:
                 return Score.unscored(f"its scorer raised {type(error).__name__}: {error}"[:300])
-        passed = credit >= RIGHT
-        graded = 1.0 if passed else min(credit, NEARLY)
-        return give_score(Judgement(completion, prompt, reading, passed, graded), spec)
+        passed = credit >= MIN_RIGHT
+        graded = 1.0 if passed else min(credit, MAX_WRONG)
+        return give_score(JudgedAnswer(completion, prompt, reading, passed, graded), spec)
 
 
 def _find_answer(text: str) -> Statement | None:
-    return narrow(text, Rule("tag")) or narrow(text, Rule("stated")) or narrow(text, Rule("whole"))
+    return (
+        narrow(text, ExtractionRule("tag"))
+        or narrow(text, ExtractionRule("stated"))
+        or narrow(text, ExtractionRule("whole"))
+    )
 
 
 def _check_row(spec: Spec) -> None:
@@ -177,7 +189,7 @@ def _credit(data_set: Any, name: str, answer: str, entry: JsonObject) -> float:
         raise RefusedError(refusals[0])
     if not math.isfinite(credit):
         raise ValueError(f"its score is {credit}")
-    if credit >= RIGHT:
+    if credit >= MIN_RIGHT:
         hedged = _alternatives(answer) - _alternatives(gold or "")
         return float(not hedged and (name not in _FORGOTTEN or _FORGOTTEN[name](answer, entry)))
     if gold and _is_for_containing(name, credit, answer, gold):

@@ -21,15 +21,14 @@ from learnable.verifiers.answers.expressions.finding import find_last_expression
 from learnable.verifiers.answers.expressions.trials import differ, write_imaginary
 from learnable.verifiers.answers.expressions.whole import is_numeral, write_whole
 from learnable.verifiers.answers.extraction import find_statements
-from learnable.verifiers.answers.rewards.shapes import Judgement, check_shape, give_score
-from learnable.verifiers.answers.rules import Reading, check_rule, missing, narrow, rule_of
+from learnable.verifiers.answers.rewards.shapes import JudgedAnswer, check_shape, give_score
+from learnable.verifiers.answers.rules import ExtractedAnswer, check_rule, missing, narrow, rule_of
 from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.protocol import check_keys, fault
 
 LIBRARY = "math_verify"
-TIME_LIMIT = 5.0  # seconds: its usual limit for one of its two steps
-MEMORY_LIMIT = 512 << 20  # bytes, beside what the process has already
-MAX_EXPRESSION = 2000  # characters: longer is no answer, and costs the parser its time
+PARSER_SECONDS = 5.0  # seconds: its usual limit for one of its two steps
+MAX_MATHS = 2000  # characters: longer is no answer, and costs the parser its time
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +48,9 @@ class MathsVerifier:
 
     name: str = "mathematics"
     version: str = "2"
-    time_limit: float = TIME_LIMIT
-    memory_limit: int = MEMORY_LIMIT
+    time_limit: float = PARSER_SECONDS
+    # Bytes, beside what the process has already.
+    memory_limit: int = 512 << 20
 
     def check_spec(self, spec: Spec) -> None:
         r"""Raise `SpecError` unless there is an answer, it equals itself in `\boxed{}`, and the options fit."""
@@ -81,15 +81,15 @@ class MathsVerifier:
         """Load math-verify. Raises `LearnableError` where it is not installed."""
         _library()
 
-    def read(self, completion: str, *, spec: Spec) -> Reading:
+    def read(self, completion: str, *, spec: Spec) -> ExtractedAnswer:
         """Return the text that is read as mathematics, with the rule that found it."""
         text, rule = strip_thinking(completion), rule_of(spec)
         if rule.name == "auto" and (stated := find_statements(text)):
             return _reading(stated[-1].text, stated[-1].form)
         if rule.name in ("auto", "last"):
-            return _reading(find_last_expression(text.strip()[-MAX_EXPRESSION:]) or "", "last")
+            return _reading(find_last_expression(text.strip()[-MAX_MATHS:]) or "", "last")
         part = narrow(text, rule)
-        return Reading(None, rule.name, missing(rule)) if part is None else _reading(part.text, rule.name)
+        return ExtractedAnswer(None, rule.name, missing(rule)) if part is None else _reading(part.text, rule.name)
 
     def extract(self, completion: str, *, spec: Spec) -> str | None:
         """Return the text that is read as mathematics, or None."""
@@ -99,22 +99,22 @@ class MathsVerifier:
         """Judge one completion. Raises `LearnableError` where math-verify is not installed."""
         library, reading = _library(), self.read(completion, spec=spec)
         if reading.answer is None:
-            return give_score(Judgement(completion, prompt, reading, False, 0.0), spec)
+            return give_score(JudgedAnswer(completion, prompt, reading, False, 0.0), spec)
         try:
             passed = equals(str(spec["answer"]), reading.answer, partial(_same, library))
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException as error:  # its own time-out is a BaseException, and an answer may make it raise anything
             return Score.unscored(f"math-verify raised {type(error).__name__}: {error}"[:300])
-        return give_score(Judgement(completion, prompt, reading, passed, float(passed)), spec)
+        return give_score(JudgedAnswer(completion, prompt, reading, passed, float(passed)), spec)
 
 
-def _reading(text: str, rule: str) -> Reading:
+def _reading(text: str, rule: str) -> ExtractedAnswer:
     if not is_readable(text):
-        return Reading(None, rule, f"no mathematics: {text[:60]}" if text.strip() else "nothing is stated")
-    if len(text) > MAX_EXPRESSION:
-        return Reading(None, rule, f"more than {MAX_EXPRESSION:,} characters")
-    return Reading(text, rule, text=text)
+        return ExtractedAnswer(None, rule, f"no mathematics: {text[:60]}" if text.strip() else "nothing is stated")
+    if len(text) > MAX_MATHS:
+        return ExtractedAnswer(None, rule, f"more than {MAX_MATHS:,} characters")
+    return ExtractedAnswer(text, rule, text=text)
 
 
 @cache

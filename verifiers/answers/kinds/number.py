@@ -9,14 +9,14 @@ from typing import Any
 
 from learnable.data.records import Score, Spec
 from learnable.verifiers.answers.kinds.number_reading import find_number, parse_gold, write_number
-from learnable.verifiers.answers.rewards.shapes import Judgement, check_shape, give_score, is_finite
-from learnable.verifiers.answers.rules import Reading, check_rule, rule_of
+from learnable.verifiers.answers.rewards.shapes import JudgedAnswer, check_shape, give_score, is_finite
+from learnable.verifiers.answers.rules import ExtractedAnswer, check_rule, rule_of
 from learnable.verifiers.answers.values.quantities import Quantity
 from learnable.verifiers.answers.values.units import find_unit
 from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.protocol import check_keys, fault
 
-OPTIONS = ("tolerance", "relative", "unit", "unit_needed", "decimal", "extract", "reward")
+NUMBER_KEYS = ("tolerance", "relative", "unit", "unit_needed", "decimal", "extract", "reward")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class NumberVerifier:
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless the answer is a number and the options fit."""
-        check_keys(spec, ["answer"], OPTIONS)
+        check_keys(spec, ["answer"], NUMBER_KEYS)
         if spec.get("decimal", ".") not in (".", ","):
             raise fault("decimal", spec["decimal"], 'give "." or ","')
         if _gold(spec["answer"], spec.get("decimal", ".")) is None:
@@ -64,7 +64,7 @@ class NumberVerifier:
             raise fault("extract", spec["extract"], "a letter is no number; use the verifier choice")
         check_shape(spec, numbers=True)
 
-    def read(self, completion: str, *, spec: Spec) -> Reading:
+    def read(self, completion: str, *, spec: Spec) -> ExtractedAnswer:
         """Return the number that counts, as `write_number` writes it, with the rule that found it."""
         return self._read(completion, spec)[0]
 
@@ -87,15 +87,15 @@ class NumberVerifier:
         passed = any(abs(value - wanted) <= allowed for value in values)
         nearest = min(values, key=lambda value: abs(value - wanted), default=None)
         why = f"answered {found.unit or 'no unit'}, not {unit}" if found and not values else ""
-        judgement = Judgement(completion, prompt, reading, passed, float(passed), nearest, wanted, why)
+        judgement = JudgedAnswer(completion, prompt, reading, passed, float(passed), nearest, wanted, why)
         return give_score(judgement, spec)
 
-    def _read(self, completion: str, spec: Spec) -> tuple[Reading, Quantity | None]:
+    def _read(self, completion: str, spec: Spec) -> tuple[ExtractedAnswer, Quantity | None]:
         found, rule, why = find_number(strip_thinking(completion), rule_of(spec), spec.get("decimal", "."))
         if found is None:
-            return Reading(None, rule, why), None
+            return ExtractedAnswer(None, rule, why), None
         unit = "%" if found.unit in ("%", "percent") else f" {found.unit}" if found.unit and spec.get("unit") else ""
-        return Reading(write_number(found.value) + unit, rule), found
+        return ExtractedAnswer(write_number(found.value) + unit, rule), found
 
 
 def _values(found: Quantity, unit: str, spec: Spec) -> tuple[Fraction, ...]:

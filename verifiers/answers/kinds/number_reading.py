@@ -7,13 +7,11 @@ from fractions import Fraction
 
 from learnable.data.errors import LearnableError
 from learnable.verifiers.answers.extraction import Statement, find_statements, split_first_line
-from learnable.verifiers.answers.rules import Rule, missing, narrow
+from learnable.verifiers.answers.rules import NO_NUMBER, SEVERAL_NUMBERS, ExtractionRule, missing, narrow
 from learnable.verifiers.answers.values.alternatives import is_same, names_another
 from learnable.verifiers.answers.values.quantities import Quantity, blank_dates, find_quantities
 from learnable.verifiers.answers.values.spelled import read_spelled
 from learnable.verifiers.answers.values.writing import write_plainly
-
-NOTHING, SEVERAL = "no number found", "names several numbers"
 
 _SPACED = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?: [0-9]{3})+(?![0-9])")
 _WRAPPING = r"[\s*_`()\[\]{}<>\"'\u2018\u201c=:;,!?#\u2248~]*"
@@ -38,8 +36,6 @@ _DENIED = re.compile(r"(?:\b(?:not|neither|nor)\b|n['\u2019]t\b)[^.;]{0,40}\Z", 
 _IN_TOTAL = re.compile(r"\s*(?:[^\W\d_]+\s+)?(?:in total|altogether|in all|overall)\b", re.IGNORECASE)
 _REMAINS = re.compile(r"\s*(?:[^\W\d_]+\s+)?(?:remain(?:s|ed)?|(?:are|were|is|was|will be)\s+left)\b", re.IGNORECASE)
 _MATHS = re.compile(r"\\[a-zA-Z]+|[\^*/+\u221a\u03c0<>{}]|(?<![a-zA-Z])[a-zA-Z](?![a-zA-Z])")
-MAX_NAME = 3  # words of a completion that is a name with a number
-MAX_PLACES = 18  # behind the point: with more of them, a fraction is shorter
 _MENTION = 48  # characters before a number that may say it is a result
 
 
@@ -47,7 +43,7 @@ class SeveralError(LearnableError):
     """The completion leaves open which of its numbers is the answer."""
 
 
-def find_number(completion: str, rule: Rule, decimal: str = ".") -> tuple[Quantity | None, str, str]:
+def find_number(completion: str, rule: ExtractionRule, decimal: str = ".") -> tuple[Quantity | None, str, str]:
     """Return the number that a rule finds, the name of the rule that fired, and why there is none.
 
     `completion` is without its thinking. See `NumberVerifier` for what `auto` does.
@@ -65,8 +61,8 @@ def find_number(completion: str, rule: Rule, decimal: str = ".") -> tuple[Quanti
         else:
             found = read_statement(Statement(write_plainly(part.text), 0, part.form), decimal)
     except SeveralError:
-        return None, rule.name, SEVERAL
-    return found, rule.name, "" if found else NOTHING
+        return None, rule.name, SEVERAL_NUMBERS
+    return found, rule.name, "" if found else NO_NUMBER
 
 
 def read_statement(stated: Statement, decimal: str = ".") -> Quantity | None:
@@ -123,7 +119,8 @@ def write_number(value: Fraction) -> str:
     while under % 5 == 0:
         under, fives = under // 5, fives + 1
     places = max(twos, fives)
-    if under != 1 or not 0 < places <= MAX_PLACES:
+    # With more places behind the point, a fraction is shorter.
+    if under != 1 or not 0 < places <= 18:
         return str(value)
     digits = f"{abs(value.numerator) * 10**places // value.denominator:0{places + 1}d}"
     return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"
@@ -144,7 +141,7 @@ def _find_by_itself(text: str, completion: str, decimal: str) -> tuple[Quantity 
                 return _find_spelled([stated], text)
         return _find_unstated(statements, text, decimal)
     except SeveralError:
-        return None, "auto", SEVERAL
+        return None, "auto", SEVERAL_NUMBERS
 
 
 def _find_unstated(statements: list[Statement], text: str, decimal: str) -> tuple[Quantity | None, str, str]:
@@ -157,7 +154,8 @@ def _find_unstated(statements: list[Statement], text: str, decimal: str) -> tupl
         return found, "last", ""
     if found := _last_result(text, decimal):
         return found, "last", ""
-    if len(text.split()) <= MAX_NAME and not text.rstrip().endswith("?") and (found := _read_closed(text, decimal)):
+    # A completion of more words is no name with a number.
+    if len(text.split()) <= 3 and not text.rstrip().endswith("?") and (found := _read_closed(text, decimal)):
         return found, "whole", ""  # "Room 12"
     return _find_spelled(statements, text)
 
@@ -166,7 +164,7 @@ def _find_spelled(statements: list[Statement], text: str) -> tuple[Quantity | No
     """Look for a number in words, up to ninety-nine, where no digits were found: stated, or alone."""
     value = read_spelled(statements[-1].text if statements else text)
     if value is None:
-        return None, "auto", NOTHING
+        return None, "auto", NO_NUMBER
     return Quantity(Fraction(value), "", 0, 0), statements[-1].form if statements else "first", ""
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from learnable.data.records import Score, Spec
 from learnable.verifiers.answers.patterns import compile_pattern
-from learnable.verifiers.answers.rewards.shapes import Judgement, check_shape, give_score
-from learnable.verifiers.answers.rules import MAX_MATCHED, Reading, check_rule, missing, narrow, rule_of
+from learnable.verifiers.answers.rewards.shapes import JudgedAnswer, check_shape, give_score
+from learnable.verifiers.answers.rules import MAX_MATCHED, ExtractedAnswer, check_rule, missing, narrow, rule_of
 from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.protocol import check_keys, fault
 
@@ -46,13 +46,13 @@ class RegexVerifier:
         if rule.name != "auto":
             part = narrow(text, rule)
             if part is None:
-                reading = Reading(None, rule.name, missing(rule))
-                return give_score(Judgement(completion, prompt, reading, False, 0.0), spec)
+                reading = ExtractedAnswer(None, rule.name, missing(rule))
+                return give_score(JudgedAnswer(completion, prompt, reading, False, 0.0), spec)
             text = part.text
         pattern = compile_pattern("pattern", spec["pattern"])
         match = {"anywhere": pattern.search, "start": pattern.match, "all": pattern.fullmatch}
         found = match[spec.get("where", WHERE[0])](text[:MAX_MATCHED]) if len(text) <= MAX_MATCHED else None
         long = f"longer than {MAX_MATCHED:,} characters" if len(text) > MAX_MATCHED else "the pattern does not match"
-        reading = Reading(text, rule.name, text=text)
-        judgement = Judgement(completion, prompt, reading, found is not None, float(found is not None), why=long)
+        reading = ExtractedAnswer(text, rule.name, text=text)
+        judgement = JudgedAnswer(completion, prompt, reading, found is not None, float(found is not None), why=long)
         return give_score(judgement, spec)

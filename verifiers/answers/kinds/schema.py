@@ -9,7 +9,7 @@ from learnable.data.records import Spec
 from learnable.verifiers.answers.patterns import compile_pattern
 from learnable.verifiers.protocol import fault
 
-MAX_DEPTH = 40
+MAX_SCHEMA_DEPTH = 40
 TYPES: dict[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
     "array": lambda value: isinstance(value, list),
@@ -37,8 +37,8 @@ def check_schema(schema: Any, key: str = "schema") -> None:
     """Raise `SpecError` for a schema with a keyword that is not known here, for it would silently be passed over."""
     if not isinstance(schema, Mapping):
         raise fault(key, schema, "give an object, as JSON Schema has it")
-    if key.count(".") > MAX_DEPTH:
-        raise fault(key, schema, f"give no more than {MAX_DEPTH} levels")
+    if key.count(".") > MAX_SCHEMA_DEPTH:
+        raise fault(key, schema, f"give no more than {MAX_SCHEMA_DEPTH} levels")
     _check_words(schema, key)
     for name, inner in _inner(schema):
         check_schema(inner, f"{key}.{name}")

@@ -9,12 +9,11 @@ from typing import Any
 
 from learnable.data.records import Score, Spec, canonical_json
 from learnable.verifiers.answers.kinds.schema import check_schema, find_misfit, same_json
-from learnable.verifiers.answers.rewards.shapes import Judgement, check_shape, give_score, is_finite
-from learnable.verifiers.answers.rules import Reading, check_rule, find_json, missing, narrow, reach, rule_of
+from learnable.verifiers.answers.rewards.shapes import JudgedAnswer, check_shape, give_score, is_finite
+from learnable.verifiers.answers.rules import ExtractedAnswer, check_rule, find_json, missing, narrow, reach, rule_of
 from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.protocol import SpecError, check_keys, fault
 
-MAX_JSON = 200_000  # characters of a completion
 _ABSENT = object()
 
 
@@ -52,7 +51,7 @@ class JsonVerifier:
         check_rule(spec)
         check_shape(spec)
 
-    def read(self, completion: str, *, spec: Spec) -> Reading:
+    def read(self, completion: str, *, spec: Spec) -> ExtractedAnswer:
         """Return the JSON that counts, as canonical JSON, with the rule that found it."""
         return self._read(completion, spec)[0]
 
@@ -64,7 +63,7 @@ class JsonVerifier:
         """Judge one completion."""
         reading, value = self._read(completion, spec)
         if reading.answer is None:
-            return give_score(Judgement(completion, prompt, reading, False, 0.0), spec)
+            return give_score(JudgedAnswer(completion, prompt, reading, False, 0.0), spec)
         misfit = find_misfit(value, spec["schema"]) if "schema" in spec else ""
         wrong = [field for field, right in spec.get("fields", {}).items() if not _has(value, field, right)]
         differs = "answer" in spec and not same_json(value, spec["answer"])
@@ -72,22 +71,23 @@ class JsonVerifier:
         share = 1 - len(wrong) / len(spec["fields"]) if "fields" in spec and not misfit else 0.0
         why = f"schema: {misfit}" if misfit else f"wrong: {', '.join(wrong)}" if wrong else ""
         graded = 1.0 if passed else spec.get("partial_credit", 0) * share
-        judgement = Judgement(completion, prompt, reading, passed, graded, why=why)
+        judgement = JudgedAnswer(completion, prompt, reading, passed, graded, why=why)
         return give_score(judgement, spec)
 
-    def _read(self, completion: str, spec: Spec) -> tuple[Reading, Any]:
-        text, rule = strip_thinking(completion)[-MAX_JSON:], rule_of(spec)
+    def _read(self, completion: str, spec: Spec) -> tuple[ExtractedAnswer, Any]:
+        # The last characters of a long completion.
+        text, rule = strip_thinking(completion)[-200_000:], rule_of(spec)
         if rule.name == "auto":
             for value, _, _ in find_json(text):
-                return Reading(canonical_json(value), "json"), value
+                return ExtractedAnswer(canonical_json(value), "json"), value
             if (value := _parse(text)) is _ABSENT:
-                return Reading(None, "auto", "no JSON found"), None
-            return Reading(canonical_json(value), "whole"), value
+                return ExtractedAnswer(None, "auto", "no JSON found"), None
+            return ExtractedAnswer(canonical_json(value), "whole"), value
         part = narrow(text, rule)
         value = _ABSENT if part is None else _parse(part.text)
         if value is _ABSENT:
-            return Reading(None, rule.name, missing(rule) if part is None else "no JSON there"), None
-        return Reading(canonical_json(value), rule.name), value
+            return ExtractedAnswer(None, rule.name, missing(rule) if part is None else "no JSON there"), None
+        return ExtractedAnswer(canonical_json(value), rule.name), value
 
 
 def _parse(text: str) -> Any:

@@ -16,16 +16,15 @@ from learnable.verifiers.answers.extraction import (
     split_first_line,
     strip_latex_text,
 )
-from learnable.verifiers.answers.rewards.shapes import Judgement, check_shape, give_score
-from learnable.verifiers.answers.rules import Reading, Rule, check_rule, missing, narrow, rule_of
+from learnable.verifiers.answers.rewards.shapes import JudgedAnswer, check_shape, give_score
+from learnable.verifiers.answers.rules import ExtractedAnswer, ExtractionRule, check_rule, missing, narrow, rule_of
 from learnable.verifiers.answers.values.dates import DateOrder, find_dates
 from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.protocol import check_keys, fault
 
-WAYS = ("case", "spaces", "punctuation", "articles", "accents")
-USUAL = ("case", "spaces", "punctuation", "articles")
+LENIENCE = ("case", "spaces", "punctuation", "articles", "accents")
+USUAL_LENIENCE = ("case", "spaces", "punctuation", "articles")
 MAX_TEXT = 2000  # characters of an answer
-SEVERAL_DATES = "names several dates, or one that can be read in two ways"
 
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 _LEAD = re.compile(
@@ -63,9 +62,9 @@ class TextVerifier:
         answers = spec["answer"] if isinstance(spec["answer"], list | tuple) else [spec["answer"]]
         if not answers or not all(isinstance(answer, str) and answer.strip() for answer in answers):
             raise fault("answer", spec["answer"], "give a non-empty text, or a list of them")
-        ignore = spec.get("ignore", USUAL)
-        if not isinstance(ignore, list | tuple) or not set(ignore) <= set(WAYS):
-            raise fault("ignore", ignore, f"give a list of {', '.join(WAYS)}")
+        ignore = spec.get("ignore", USUAL_LENIENCE)
+        if not isinstance(ignore, list | tuple) or not set(ignore) <= set(LENIENCE):
+            raise fault("ignore", ignore, f"give a list of {', '.join(LENIENCE)}")
         if spec.get("match", "text") not in ("text", "date"):
             raise fault("match", spec["match"], 'give "text" or "date"')
         if spec.get("date_order", "mdy") not in ("mdy", "dmy"):
@@ -78,21 +77,25 @@ class TextVerifier:
         check_rule(spec)
         check_shape(spec)
 
-    def read(self, completion: str, *, spec: Spec) -> Reading:
+    def read(self, completion: str, *, spec: Spec) -> ExtractedAnswer:
         """Return the text that counts, as it is compared, with the rule that found it."""
         text = strip_thinking(completion)
         found, rule = _find(text, rule_of(spec))
         if found is None and rule == "auto" and self._canonical(text[:MAX_TEXT], spec) in self._right(spec):
             found, rule = text, "whole"
         if found is None:
-            return Reading(None, rule, missing(rule_of(spec)) if rule_of(spec).name != "auto" else "nothing is stated")
+            return ExtractedAnswer(
+                None, rule, missing(rule_of(spec)) if rule_of(spec).name != "auto" else "nothing is stated"
+            )
         answer = self._canonical(found[:MAX_TEXT], spec)
         why = (
-            SEVERAL_DATES if spec.get("match") == "date" and answer is None and _dates(found, spec) else "no date found"
+            "names several dates, or one that can be read in two ways"
+            if spec.get("match") == "date" and answer is None and _dates(found, spec)
+            else "no date found"
         )
         if answer is None and spec.get("match") == "date":
-            return Reading(None, rule, why, found)
-        return Reading(answer or None, rule, "" if answer else "nothing is stated", found)
+            return ExtractedAnswer(None, rule, why, found)
+        return ExtractedAnswer(answer or None, rule, "" if answer else "nothing is stated", found)
 
     def extract(self, completion: str, *, spec: Spec) -> str | None:
         """Return the text that counts, equal answers as equal text, or None."""
@@ -102,7 +105,7 @@ class TextVerifier:
         """Judge one completion."""
         reading = self.read(completion, spec=spec)
         passed = reading.answer is not None and reading.answer in self._right(spec)
-        return give_score(Judgement(completion, prompt, reading, passed, float(passed)), spec)
+        return give_score(JudgedAnswer(completion, prompt, reading, passed, float(passed)), spec)
 
     def _right(self, spec: Spec) -> set[str | None]:
         answers = spec["answer"] if isinstance(spec["answer"], list | tuple) else [spec["answer"]]
@@ -112,10 +115,10 @@ class TextVerifier:
         if spec.get("match") == "date":
             days = _dates(text, spec)
             return days[0] if len(days) == 1 else None
-        return normalise(text, spec.get("ignore", USUAL))
+        return normalise(text, spec.get("ignore", USUAL_LENIENCE))
 
 
-def normalise(text: str, ignore: Iterable[str] = USUAL) -> str:
+def normalise(text: str, ignore: Iterable[str] = USUAL_LENIENCE) -> str:
     """Return a text without what makes no difference.
 
     >>> normalise("**The  Eiffel Tower.**"), normalise("Caf\u00e9", ("case", "accents"))
@@ -147,7 +150,7 @@ def _dates(text: str, spec: Spec) -> list[Any]:
     return list(dict.fromkeys(day for day, _, _ in find_dates(text, order)))
 
 
-def _find(text: str, rule: Rule) -> tuple[str | None, str]:
+def _find(text: str, rule: ExtractionRule) -> tuple[str | None, str]:
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     if rule.name in ("first", "last"):
         return (lines[0 if rule.name == "first" else -1] if lines else None), rule.name

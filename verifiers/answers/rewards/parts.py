@@ -13,9 +13,6 @@ from learnable.verifiers.answers.values.quantities import find_quantities
 from learnable.verifiers.answers.values.writing import write_plainly
 from learnable.verifiers.reward_parts import DISTANCES
 
-NEAR = 5  # at most so far off, for `near`
-MAX_PROMPT = 2000  # characters in which operands are looked for
-
 
 def judge_distance(
     number: Fraction | None, wanted: Fraction | None, prompt: str, worth: Mapping[str, float] = DISTANCES
@@ -38,7 +35,7 @@ def judge_distance(
         return worth["exact"]
     if off <= 1:
         values.append(worth["off_by_one"])
-    elif off <= NEAR:
+    elif off <= 5:
         values.append(worth["near"])
     if worth["wrong_operation"] > max(values) and number in _other_results(prompt):
         values.append(worth["wrong_operation"])
@@ -48,7 +45,8 @@ def judge_distance(
 @lru_cache(maxsize=1024)
 def _other_results(prompt: str) -> frozenset[Fraction]:
     """Return what the four operations make of the two numbers of a prompt, nothing where it has not just two."""
-    numbers = [one.value for one in find_quantities(_set_apart(write_plainly(prompt[:MAX_PROMPT])))]
+    # Operands stand near the start.
+    numbers = [one.value for one in find_quantities(_set_apart(write_plainly(prompt[:2000])))]
     if len(numbers) != 2:
         return frozenset()
     found: set[Fraction] = set()

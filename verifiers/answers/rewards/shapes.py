@@ -28,16 +28,15 @@ from learnable.verifiers.answers.rewards.parts import (
     judge_pattern,
     judge_tags,
 )
-from learnable.verifiers.answers.rules import Reading
+from learnable.verifiers.answers.rules import ExtractedAnswer
 from learnable.verifiers.protocol import fault
-from learnable.verifiers.reward_parts import KEY, KINDS, name_parts
+from learnable.verifiers.reward_parts import PART_KINDS, REWARD_KEY, name_parts
 
 SHAPES = ("binary", "distance")
-SHOWN = 40  # characters of an answer in a reason
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class JudgedAnswer:
     """What a judge found in one completion, before it is made a reward.
 
     `graded` is the judge's own reward, 1 or 0 for most; `number` and `wanted` are the numbers that were given and
@@ -46,7 +45,7 @@ class Judgement:
 
     completion: str
     prompt: str
-    reading: Reading
+    reading: ExtractedAnswer
     passed: bool
     graded: float
     number: Fraction | None = None
@@ -54,7 +53,7 @@ class Judgement:
     why: str = ""
 
 
-Part = Callable[[Judgement, Spec], float]
+Part = Callable[[JudgedAnswer, Spec], float]
 
 _JUDGES: dict[str, Part] = {
     "correct": lambda judgement, _: float(judgement.passed),
@@ -71,12 +70,12 @@ _JUDGES: dict[str, Part] = {
 _NUMBERS = ("distance",)  # kinds that need a number
 
 
-def give_score(judgement: Judgement, spec: Spec) -> Score:
+def give_score(judgement: JudgedAnswer, spec: Spec) -> Score:
     """Return the score of a judged completion, in the shape that its spec asks for."""
     reading = judgement.reading
     failure = None if judgement.passed else reading.failure
-    reason = "" if judgement.passed else judgement.why or f"answered {(reading.answer or '')[:SHOWN]}"
-    shape = spec.get(KEY)
+    reason = "" if judgement.passed else judgement.why or f"answered {(reading.answer or '')[:40]}"
+    shape = spec.get(REWARD_KEY)
     if shape is None or shape == "binary":
         parts = {"correct": float(judgement.passed), "format": float(reading.answer is not None)}
         return Score(judgement.graded, judgement.passed, parts, reason=reason, failure=failure)
@@ -93,29 +92,31 @@ def check_shape(spec: Spec, *, numbers: bool = False) -> None:
 
     `numbers` says whether the judge's answers are numbers, without which there is no distance.
     """
-    if KEY not in spec:
+    if REWARD_KEY not in spec:
         return
-    shape = spec[KEY]
+    shape = spec[REWARD_KEY]
     if isinstance(shape, str):
         if shape not in SHAPES or (shape in _NUMBERS and not numbers):
-            raise fault(KEY, shape, f"use one of {', '.join(SHAPES if numbers else SHAPES[:1])}, or an object of parts")
+            raise fault(
+                REWARD_KEY, shape, f"use one of {', '.join(SHAPES if numbers else SHAPES[:1])}, or an object of parts"
+            )
         return
     if not isinstance(shape, Mapping) or not shape:
-        raise fault(KEY, shape, 'give "binary", "distance" or an object of named parts')
+        raise fault(REWARD_KEY, shape, 'give "binary", "distance" or an object of named parts')
     for name, part in shape.items():
-        _check_part(f"{KEY}.{name}", part, numbers)
+        _check_part(f"{REWARD_KEY}.{name}", part, numbers)
     if not any(part.get("weight", 1.0) > 0 for part in shape.values()):
-        raise fault(KEY, dict(shape), "give at least one part a weight above 0")
+        raise fault(REWARD_KEY, dict(shape), "give at least one part a weight above 0")
 
 
 def _check_part(key: str, part: Any, numbers: bool) -> None:
-    if not isinstance(part, Mapping) or part.get("kind") not in KINDS:
-        raise fault(key, part, f'give {{"kind": ...}}, one of {", ".join(KINDS)}')
+    if not isinstance(part, Mapping) or part.get("kind") not in PART_KINDS:
+        raise fault(key, part, f'give {{"kind": ...}}, one of {", ".join(PART_KINDS)}')
     if part["kind"] in _NUMBERS and not numbers:
         raise fault(key, part, "only an answer that is a number has a distance")
     if not is_finite(part.get("weight", 1.0)) or not part.get("weight", 1.0):
         raise fault(f"{key}.weight", part["weight"], "give a number other than 0")
-    known = KINDS[part["kind"]]
+    known = PART_KINDS[part["kind"]]
     if lacking := [option for option, default in known.items() if default is None and option not in part]:
         raise fault(key, dict(part), f"it needs {lacking[0]!r}")
     for option, value in part.items():
@@ -153,8 +154,8 @@ def is_finite(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
-def _value(judgement: Judgement, part: Spec) -> float:
-    return _JUDGES[part["kind"]](judgement, {**KINDS[part["kind"]], **part})
+def _value(judgement: JudgedAnswer, part: Spec) -> float:
+    return _JUDGES[part["kind"]](judgement, {**PART_KINDS[part["kind"]], **part})
 
 
 _OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {

@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 
 from learnable.verifiers.answers.values.quantities import Quantity, find_quantities
-from learnable.verifiers.answers.values.spelled import SPELLED, open_spelled
+from learnable.verifiers.answers.values.spelled import SPELLED_NUMBER, open_spelled
 from learnable.verifiers.answers.values.units import convert
 
 MAX_LOOKED_AT = 160  # characters behind a number
@@ -28,7 +28,7 @@ _UNREADABLE = (
     r"(?:more|less|fewer|higher|lower|greater|above|below)(?!\s+\w+ly\b))\b|[\u221e\u221a\u03c0\u2205]|"
     r"\\(?:infty|sqrt|pi|emptyset|varnothing|text\s*\{\s*(?:none|no\b|DNE|undefined)))"
 )
-_VALUE = rf"[-+]?[$\u20ac\u00a3\u00a5\u20b9]?\s?\.?[0-9]|(?:minus|negative)\b|{SPELLED}|{_UNREADABLE}"
+_VALUE = rf"[-+]?[$\u20ac\u00a3\u00a5\u20b9]?\s?\.?[0-9]|(?:minus|negative)\b|{SPELLED_NUMBER}|{_UNREADABLE}"
 _LINK = re.compile(
     rf"(?P<noun>{_NOUN}){_MARKS}(?:"
     rf"(?P<or>[,.;(\[]*\s*(?:and\s*/\s*)?\bor\b(?!\s+so\b)(?:\s+(?!because\b)[^\W\d_][\w'\u2019]*){{0,5}}?)|"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-MAX_WORDS = 4  # of a text that spells out a number and says hardly more
+MAX_NUMBER_WORDS = 4  # of a text that spells out a number and says hardly more
 
 _UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()
 _UNITS += "sixteen seventeen eighteen nineteen".split()
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-SPELLED = rf"\b(?:({'|'.join(_TENS)})(?:[\s-]+({'|'.join(_UNITS[1:10])})\b)?|({'|'.join(_UNITS)})\b)"
-_SPELLED = re.compile(SPELLED, re.IGNORECASE)
+SPELLED_NUMBER = rf"\b(?:({'|'.join(_TENS)})(?:[\s-]+({'|'.join(_UNITS[1:10])})\b)?|({'|'.join(_UNITS)})\b)"
+_SPELLED = re.compile(SPELLED_NUMBER, re.IGNORECASE)
 _LARGER = re.compile(r"\b(?:hundred|thousand|million|billion|dozen|half|thirds?|quarters?|of|or)\b", re.IGNORECASE)
 
 
@@ -42,7 +42,7 @@ def read_spelled(text: str) -> int | None:
     (21, None, None)
     """
     match = _SPELLED.match(text.strip(" \t\n*_`.(["))
-    if match is None or len(text.split()) > MAX_WORDS or len(_SPELLED.findall(text)) > 1:
+    if match is None or len(text.split()) > MAX_NUMBER_WORDS or len(_SPELLED.findall(text)) > 1:
         return None
     return None if _LARGER.search(text) else _value(match)
 

@@ -16,7 +16,7 @@ from learnable.data.sources.family import Family, check_knobs, knob, read_levels
 from learnable.verifiers.programs.bank.problem import Arguments, Problem, read_problems
 
 BANK = read_problems("code")
-TEMPLATES = (
+CODE_TEMPLATES = (
     "Write a Python function {name}({signature}) that {statement}.",
     "Implement {name}({signature}) in Python: a function that {statement}.",
 )
@@ -51,7 +51,7 @@ def generate(form: str, seed: int, knobs: CodeKnobs) -> Iterator[Prompt]:
     low, high = read_levels("code", knobs.difficulty)
     if not low <= problem.level <= high:
         return
-    wordings = list(product(TEMPLATES, ["", EXAMPLE][: 1 + knobs.examples]))
+    wordings = list(product(CODE_TEMPLATES, ["", EXAMPLE][: 1 + knobs.examples]))
     for name, parameters, wording in shuffled_grid(f"{form}:{seed}", problem.names, problem.parameters, wordings):
         yield make_prompt(problem, name, parameters, "".join(wording), knobs)
 

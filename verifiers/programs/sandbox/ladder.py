@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from learnable.data.errors import LearnableError
 from learnable.verifiers.programs.sandbox.jail import landlock, seccomp
-from learnable.verifiers.programs.sandbox.jail.libc import MACHINE
+from learnable.verifiers.programs.sandbox.jail.libc import ARCHITECTURE
 
 
 class NoSandboxError(LearnableError):
@@ -85,7 +85,7 @@ def look_at_machine() -> Machine:
     linux = sys.platform == "linux"
     return Machine(
         system=sys.platform,
-        machine=MACHINE,
+        machine=ARCHITECTURE,
         seccomp=linux and seccomp.is_supported(),
         landlock=landlock.find_version() if linux else 0,
         bubblewrap=shutil.which("bwrap") if linux else None,

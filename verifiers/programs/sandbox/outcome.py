@@ -8,7 +8,7 @@ from typing import Any, Literal
 from learnable.verifiers.programs.sandbox.jail.codec import decode
 from learnable.verifiers.programs.sandbox.process import CandidateProcess, ViolationError
 
-MAX_REASON = 200
+MAX_FAILURE_TEXT = 200
 Ending = Literal["ended", "killed", "timeout", "violation", "flooded", "refused"]
 
 
@@ -26,7 +26,7 @@ class Answer:
 
 
 @dataclass(slots=True)
-class Outcome:
+class ProgramOutcome:
     """How a program ended and what it had answered by then, call by call.
 
     `loaded` says whether it could be run at all; `failed_step` is else `compile` or `load`, and `failure` why.
@@ -40,7 +40,7 @@ class Outcome:
     cpu_seconds: float | None = None
 
 
-def read_answers(process: CandidateProcess, outcome: Outcome, count: int) -> bool:
+def read_answers(process: CandidateProcess, outcome: ProgramOutcome, count: int) -> bool:
     """Read what the process says into `outcome`, up to `count` answers. Return False where it ended before.
 
     Raises `ViolationError` for frames that no honest process writes, and `SandboxError` when it takes too long.
@@ -60,12 +60,12 @@ def read_answers(process: CandidateProcess, outcome: Outcome, count: int) -> boo
     return True
 
 
-def read_loaded(outcome: Outcome, name: str, index: Any, value: Any) -> bool:
+def read_loaded(outcome: ProgramOutcome, name: str, index: Any, value: Any) -> bool:
     """Read the frame that says whether the program could be run, and return that. Raises `ViolationError`."""
     if name == "loaded" and index == 0:
         outcome.loaded = True
     elif name == "failed" and index in ("compile", "load") and isinstance(value, str):
-        outcome.failed_step, outcome.failure = index, value[:MAX_REASON]
+        outcome.failed_step, outcome.failure = index, value[:MAX_FAILURE_TEXT]
     else:
         raise ViolationError
     return outcome.loaded

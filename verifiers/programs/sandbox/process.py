@@ -18,9 +18,8 @@ from learnable.verifiers.programs.sandbox.jail.server import LEFT, NOT_FORKED, N
 
 MAX_JOB_BYTES = 16 << 20
 MAX_ANSWER_BYTES = 1 << 20
-CHUNK = 1 << 16
 GLANCE_SECONDS = 0.5
-GRACE_SECONDS = 60.0  # beyond what a candidate may take on a machine that has as much else to do
+SANDBOX_GRACE_SECONDS = 60.0  # beyond what a candidate may take on a machine that has as much else to do
 
 Mode = Literal["calls", "console", "serve", "exam"]
 HowEnded = Literal["ended", "killed", "timeout"]
@@ -40,7 +39,7 @@ class FloodError(ViolationError):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SandboxJob:
     """What one process does: the program and what its mode needs, see `jail.child`.
 
     `calls` of the function `entry` are `(positional, keywords, wrappers)`, wrappers being the built-ins that an
@@ -78,7 +77,7 @@ class CandidateProcess:
     def __init__(self, connection: socket.socket, line: socket.socket, cpu_seconds: float) -> None:
         self._connection, self._line = connection, line
         self._cpu_seconds = cpu_seconds
-        self._patience = 2 * cpu_seconds + 1 + GRACE_SECONDS
+        self._patience = 2 * cpu_seconds + 1 + SANDBOX_GRACE_SECONDS
         self._unread = bytearray()
         self._received = 0
         self._poll = select.poll()
@@ -120,7 +119,7 @@ class CandidateProcess:
                 return _parse(payload)
             self._wait(self._connection, select.POLLIN)
             try:
-                chunk = self._connection.recv(CHUNK)
+                chunk = self._connection.recv(1 << 16)
             except (BlockingIOError, InterruptedError):
                 continue
             except ConnectionError:

@@ -11,16 +11,16 @@ from typing import Any, NotRequired, Self, TypedDict, TypeVar
 
 from learnable.data.errors import LearnableError
 from learnable.verifiers.programs.sandbox.ladder import MEANING, STRICT, Machine, NoSandboxError, Rung, look_at_machine
-from learnable.verifiers.programs.sandbox.outcome import Outcome, read_answers
+from learnable.verifiers.programs.sandbox.outcome import ProgramOutcome, read_answers
 from learnable.verifiers.programs.sandbox.process import (
     Call,
     CandidateProcess,
     FloodError,
-    Job,
     SandboxError,
+    SandboxJob,
     ViolationError,
 )
-from learnable.verifiers.programs.sandbox.server import Limits, Server, check_server
+from learnable.verifiers.programs.sandbox.server import Limits, SandboxServer, check_server
 from learnable.verifiers.programs.sandbox.subset import Subset
 
 MAX_SOURCE_BYTES = 256 << 10
@@ -93,7 +93,7 @@ class Sandbox:
         self._subset = Subset() if self._wanted == Rung.D else None
         self._limits = limits or Limits()
         self._lock = threading.Lock()
-        self._server: Server | None = None
+        self._server: SandboxServer | None = None
         self._rung: Rung | None = None
         self._probes: dict[str, str] = {}
         self._remarks: list[str] = []
@@ -141,7 +141,9 @@ class Sandbox:
         """Process id of the server, or None where none runs."""
         return None if self._server is None else self._server.pid
 
-    def run(self, source: str, entry: str, calls: Sequence[Sequence[Any]], cpu_seconds: float | None = None) -> Outcome:
+    def run(
+        self, source: str, entry: str, calls: Sequence[Sequence[Any]], cpu_seconds: float | None = None
+    ) -> ProgramOutcome:
         """Run a program and call its function `entry` with each list of arguments.
 
         `cpu_seconds` is for all calls together. Raises `SandboxError` where the sandbox failed, `NoSandboxError` where
@@ -157,7 +159,7 @@ class Sandbox:
         cpu_seconds: float | None = None,
         *,
         measured: bool = False,
-    ) -> Outcome:
+    ) -> ProgramOutcome:
         """Do as `run`, with calls of `(positional, keywords, wrappers)`: the built-ins the answer is passed through.
 
         With `measured` the outcome always has `cpu_seconds`: the end of the process is waited for. Raises
@@ -166,18 +168,18 @@ class Sandbox:
         if self._subset is not None:
             self.start()
             return self.refuse(source) or self._subset.run_calls(source, entry, calls, self.choose_limits(cpu_seconds))
-        job = Job("calls", source, entry=entry, calls=list(calls))
+        job = SandboxJob("calls", source, entry=entry, calls=list(calls))
         return self._run_job(job, len(calls), cpu_seconds, measured=measured)
 
-    def run_console(self, source: str, text: str, cpu_seconds: float | None = None) -> Outcome:
+    def run_console(self, source: str, text: str, cpu_seconds: float | None = None) -> ProgramOutcome:
         """Run a program with `text` as standard input; its one answer is what it wrote to standard output.
 
         `cpu_seconds` is for the whole run. Raises `NoSandboxError` as `run` does, and `SandboxError` on rung D, which
         cannot do this.
         """
-        return self._run_job(Job("console", source, text=text), 1, cpu_seconds, measured=True)
+        return self._run_job(SandboxJob("console", source, text=text), 1, cpu_seconds, measured=True)
 
-    def open(self, job: Job, limits: Limits) -> CandidateProcess:
+    def open(self, job: SandboxJob, limits: Limits) -> CandidateProcess:
         """Return a process that runs this job and can be talked to: for test code.
 
         Raises `OSError` where the server is gone, and otherwise `NoSandboxError` and `SandboxError` as `run` does.
@@ -230,24 +232,28 @@ class Sandbox:
         return self._limits if cpu_seconds is None else replace(self._limits, cpu_seconds=cpu_seconds)
 
     @staticmethod
-    def refuse(source: str) -> Outcome | None:
+    def refuse(source: str) -> ProgramOutcome | None:
         """Return the outcome of a program that is not even tried, None for others."""
         try:
             size = len(source.encode())
         except UnicodeEncodeError:
-            return Outcome(end="refused", failed_step="compile", failure="the program cannot be written as UTF-8")
+            return ProgramOutcome(
+                end="refused", failed_step="compile", failure="the program cannot be written as UTF-8"
+            )
         if size <= MAX_SOURCE_BYTES:
             return None
         why = f"the program is longer than {MAX_SOURCE_BYTES} bytes"
-        return Outcome(end="refused", failed_step="compile", failure=why)
+        return ProgramOutcome(end="refused", failed_step="compile", failure=why)
 
-    def _run_job(self, job: Job, count: int, cpu_seconds: float | None, *, measured: bool = False) -> Outcome:
+    def _run_job(
+        self, job: SandboxJob, count: int, cpu_seconds: float | None, *, measured: bool = False
+    ) -> ProgramOutcome:
         if refused := self.refuse(job.source):
             return refused
         content, limits, reads = job.pack(), self.choose_limits(cpu_seconds), job.mode == "console"
         return self.try_twice(lambda: _run_once(self._running(), content, count, limits, reads, measured))
 
-    def _running(self) -> Server:
+    def _running(self) -> SandboxServer:
         if self._subset is not None:
             raise SandboxError("rung D calls functions with given arguments, and can do nothing else")
         with self._lock:
@@ -255,13 +261,13 @@ class Sandbox:
                 self._server = self._climb()
             return self._server
 
-    def _discard(self, server: Server) -> None:
+    def _discard(self, server: SandboxServer) -> None:
         with self._lock:
             if self._server is server:
                 self._server = None
         server.close()
 
-    def _climb(self) -> Server:
+    def _climb(self) -> SandboxServer:
         """Start a server on the best rung there is. Once found, the rung is kept: a restart changes nothing."""
         machine = look_at_machine()
         rungs = [self._rung] if self._rung else _candidates(machine, self._wanted, self._strict, self._unsafe)
@@ -279,8 +285,8 @@ class Sandbox:
         raise NoSandboxError(_why_not(machine, remarks, self._strict))
 
 
-def _start(rung: Rung, machine: Machine, strict: bool) -> tuple[Server, dict[str, str]]:
-    server = Server(rung, machine)
+def _start(rung: Rung, machine: Machine, strict: bool) -> tuple[SandboxServer, dict[str, str]]:
+    server = SandboxServer(rung, machine)
     try:
         if strict and not server.facts.dropped:
             raise SandboxError("root cannot become nobody here, and the sandbox is strict")
@@ -307,8 +313,10 @@ def _why_not(machine: Machine, remarks: Sequence[str], strict: bool) -> str:
     )
 
 
-def _run_once(server: Server, job: bytes, count: int, limits: Limits, reads: bool, measured: bool) -> Outcome:
-    outcome = Outcome()
+def _run_once(
+    server: SandboxServer, job: bytes, count: int, limits: Limits, reads: bool, measured: bool
+) -> ProgramOutcome:
+    outcome = ProgramOutcome()
     with server.new_process(limits, reads=reads) as process:
         process.give(job)
         server.keep_ready(limits, reads=reads)
@@ -316,7 +324,7 @@ def _run_once(server: Server, job: bytes, count: int, limits: Limits, reads: boo
         try:
             complete = read_answers(process, outcome, count)
         except ViolationError as violation:
-            return Outcome(end="flooded" if isinstance(violation, FloodError) else "violation")
+            return ProgramOutcome(end="flooded" if isinstance(violation, FloodError) else "violation")
         if measured or not complete:
             end = process.end()
             outcome.end, outcome.cpu_seconds = end.how, end.cpu_seconds

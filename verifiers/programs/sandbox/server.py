@@ -14,24 +14,18 @@ from pathlib import Path
 from typing import IO, Any
 
 from learnable.verifiers.programs.sandbox.jail.codec import decode
-from learnable.verifiers.programs.sandbox.jail.probes import EPERM, HONEST, SOURCE
-from learnable.verifiers.programs.sandbox.jail.server import JOB
+from learnable.verifiers.programs.sandbox.jail.probes import HONEST, REFUSED_ERRNO, SOURCE
+from learnable.verifiers.programs.sandbox.jail.server import JOB_FORMAT
 from learnable.verifiers.programs.sandbox.ladder import Machine, Rung
-from learnable.verifiers.programs.sandbox.process import CandidateProcess, Job, SandboxError, ViolationError
+from learnable.verifiers.programs.sandbox.process import CandidateProcess, SandboxError, SandboxJob, ViolationError
 
 FOLDER = Path(__file__).resolve().parent / "jail"
 # A fixed hash seed makes a program that prints a set answer alike twice; -I would ignore it, hence its parts.
 ENVIRONMENT = {"PYTHONHASHSEED": "0"}
-FLAGS = ["-s", "-P", "-S", "-B", "-W", "ignore"]
-START = (
+START_CODE = (
     "import sys; sys.path.append(sys.argv[1]); from jail.server import main; sys.path.pop(); "
     "main(int(sys.argv[2]), sys.argv[3])"
 )
-NAMESPACES = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
-START_SECONDS = 60.0  # it takes .1 s; a machine may be busy
-END_SECONDS = 10.0
-MAX_HELLO = 1 << 16
-LAST_WORDS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +52,7 @@ class ServerFacts:
     probes: dict[str, str]
 
 
-class Server:
+class SandboxServer:
     """A running server. Several threads may ask for its processes. Raises `SandboxError` where it does not start."""
 
     def __init__(self, rung: Rung, machine: Machine) -> None:
@@ -79,7 +73,7 @@ class Server:
             except (OSError, ValueError, TypeError) as error:
                 self.close()
                 errors.seek(0)
-                words = errors.read(LAST_WORDS).decode("utf-8", "replace").strip()
+                words = errors.read(2000).decode("utf-8", "replace").strip()
                 raise SandboxError(f"the sandbox's server did not start: {error} {words}".strip()) from error
 
     @property
@@ -111,7 +105,7 @@ class Server:
         our_line, their_line = socket.socketpair()
         with theirs, their_line:
             try:
-                message = JOB.pack(limits.cpu_seconds, limits.memory_bytes, reads)
+                message = JOB_FORMAT.pack(limits.cpu_seconds, limits.memory_bytes, reads)
                 socket.send_fds(self._control, [message], [theirs.fileno(), their_line.fileno()])
             except OSError:
                 ours.close()
@@ -128,21 +122,22 @@ class Server:
         if self.owner != os.getpid():
             return
         try:
-            self._process.wait(END_SECONDS)
+            self._process.wait(10.0)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
 
     def _hello(self) -> ServerFacts:
-        self._control.settimeout(START_SECONDS)
-        content = self._control.recv(MAX_HELLO)
+        # It takes .1 s; a machine may be busy.
+        self._control.settimeout(60.0)
+        content = self._control.recv(1 << 16)
         if not content:
             raise OSError("it ended")
         self._control.settimeout(None)
         return ServerFacts(**json.loads(content))
 
 
-def check_server(server: Server, rung: Rung) -> dict[str, str]:
+def check_server(server: SandboxServer, rung: Rung) -> dict[str, str]:
     """Try what must be refused, by the server and by a child of it, before any candidate runs.
 
     Return each probe with "refused" or "passed". Raises `SandboxError` naming the first that misbehaves.
@@ -151,14 +146,14 @@ def check_server(server: Server, rung: Rung) -> dict[str, str]:
         return {}  # nothing is promised, and the probes would do what they try
     probes: dict[str, str] = {}
     for name, result in _probe_child(server).items():
-        if result != (HONEST if name == "honest" else EPERM):
+        if result != (HONEST if name == "honest" else REFUSED_ERRNO):
             raise SandboxError(f"the sandbox's own test failed: {name!r} came to {result!r}")
         probes[name] = "passed" if name == "honest" else "refused"
     return probes | _check_surroundings(server, rung)
 
 
-def _probe_child(server: Server) -> dict[str, Any]:
-    job = Job("calls", SOURCE, entry="probe", calls=[((), {}, [])])
+def _probe_child(server: SandboxServer) -> dict[str, Any]:
+    job = SandboxJob("calls", SOURCE, entry="probe", calls=[((), {}, [])])
     with server.new_process(Limits()) as process:
         process.give(job.pack())
         process.await_ready()
@@ -174,7 +169,7 @@ def _probe_child(server: Server) -> dict[str, Any]:
     return answer
 
 
-def _check_surroundings(server: Server, rung: Rung) -> dict[str, str]:
+def _check_surroundings(server: SandboxServer, rung: Rung) -> dict[str, str]:
     seen = server.facts.probes
     probes = {}
     if rung in (Rung.A, Rung.B):
@@ -199,7 +194,16 @@ def build_command(rung: Rung, control_fd: int, bubblewrap: str | None) -> list[s
         outer, parent = [*_bubblewrap(bubblewrap), "--"], "/sandbox"
     else:
         outer, parent = [], str(FOLDER.parent)
-    return [*outer, str(find_interpreter()), *FLAGS, "-c", START, parent, str(control_fd), options]
+    return [
+        *outer,
+        str(find_interpreter()),
+        *["-s", "-P", "-S", "-B", "-W", "ignore"],
+        "-c",
+        START_CODE,
+        parent,
+        str(control_fd),
+        options,
+    ]
 
 
 def find_interpreter() -> Path:
@@ -212,7 +216,8 @@ def _bubblewrap(program: str) -> list[str]:
 
     No /proc. As root it keeps the two capabilities that the server needs to become nobody, and loses the rest.
     """
-    command = [program, *NAMESPACES, "--new-session", "--dev", "/dev", "--chdir", "/", "--ro-bind", "/usr", "/usr"]
+    namespaces = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+    command = [program, *namespaces, "--new-session", "--dev", "/dev", "--chdir", "/", "--ro-bind", "/usr", "/usr"]
     for folder in ("/lib", "/lib64", "/lib32"):
         path = Path(folder)
         if path.is_symlink():

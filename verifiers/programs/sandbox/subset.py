@@ -17,7 +17,7 @@ from learnable.verifiers.programs.sandbox.jail.codec import encode
 from learnable.verifiers.programs.sandbox.jail.limits import MAX_OUTPUT_BYTES
 from learnable.verifiers.programs.sandbox.jail.probes import HONEST
 from learnable.verifiers.programs.sandbox.ladder import NoSandboxError
-from learnable.verifiers.programs.sandbox.outcome import MAX_REASON, Answer, Outcome
+from learnable.verifiers.programs.sandbox.outcome import MAX_FAILURE_TEXT, Answer, ProgramOutcome
 from learnable.verifiers.programs.sandbox.process import Call, SandboxError
 from learnable.verifiers.programs.sandbox.server import Limits
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from pydantic_monty import Monty, MontyError, MontySession
 
 INSTALL = "pip install 'learnable[monty]'"
-OUT_OF_TIME = "time limit exceeded"  # how the interpreter words it; a program's own TimeoutError says something else
-POLICY: Any = {"sleep": "zero", "random_start": {"seed": 0}}
-PROBES = {"open": "open('/')", "socket": "import socket", "process": "import subprocess"}
 
 
 class Subset:
@@ -51,7 +48,8 @@ class Subset:
                 self._pool = monty.Monty(feed_duration_limit_grace=1.0).__enter__()
             pool = self._pool
         probes = {}
-        for name, code in PROBES.items():
+        probes = {"open": "open('/')", "socket": "import socket", "process": "import subprocess"}
+        for name, code in probes.items():
             with self._session(pool, Limits()) as session:
                 try:
                     session.feed_run(code)
@@ -71,11 +69,11 @@ class Subset:
         if pool is not None:
             pool.__exit__(None, None, None)
 
-    def run_calls(self, source: str, entry: str, calls: Sequence[Call], limits: Limits) -> Outcome:
+    def run_calls(self, source: str, entry: str, calls: Sequence[Call], limits: Limits) -> ProgramOutcome:
         """Do as `Sandbox.run_calls`, once started. Raises `SandboxError` where the workers have been ended."""
         import pydantic_monty as monty
 
-        outcome, started = Outcome(), time.perf_counter()
+        outcome, started = ProgramOutcome(), time.perf_counter()
         try:
             with self._session(self._pool, limits) as session:
                 if not _load(session, source, outcome):
@@ -95,10 +93,12 @@ class Subset:
         if pool is None:
             raise SandboxError("the workers have been ended")
         bounds: Any = {"max_feed_duration_secs": limits.cpu_seconds, "max_memory": limits.memory_bytes}
-        return pool.checkout(script_name="candidate.py", limits=bounds, os_policy=POLICY)
+        return pool.checkout(
+            script_name="candidate.py", limits=bounds, os_policy={"sleep": "zero", "random_start": {"seed": 0}}
+        )
 
 
-def _load(session: MontySession, source: str, outcome: Outcome) -> bool:
+def _load(session: MontySession, source: str, outcome: ProgramOutcome) -> bool:
     import pydantic_monty as monty
 
     try:
@@ -108,13 +108,13 @@ def _load(session: MontySession, source: str, outcome: Outcome) -> bool:
             outcome.end = "timeout"
             return False
         outcome.failed_step = "compile" if isinstance(error, monty.MontySyntaxError) else "load"
-        outcome.failure = f"{type(error.exception()).__name__}: {error}"[:MAX_REASON]
+        outcome.failure = f"{type(error.exception()).__name__}: {error}"[:MAX_FAILURE_TEXT]
         return False
     outcome.loaded = True
     return True
 
 
-def _answer(session: MontySession, entry: str, call: Call, outcome: Outcome) -> None:
+def _answer(session: MontySession, entry: str, call: Call, outcome: ProgramOutcome) -> None:
     import pydantic_monty as monty
 
     positional, keywords, wrappers = call
@@ -134,4 +134,5 @@ def _answer(session: MontySession, entry: str, call: Call, outcome: Outcome) -> 
 
 
 def _is_late(error: MontyError) -> bool:
-    return isinstance(error.exception(), TimeoutError) and OUT_OF_TIME in str(error)
+    # So the interpreter words it; a program's own TimeoutError says something else.
+    return isinstance(error.exception(), TimeoutError) and "time limit exceeded" in str(error)

@@ -15,7 +15,7 @@ Check = Callable[[Any], bool]  # of an answer as `jail.codec` writes it
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class CallCase:
     """A call (positional arguments, keywords, the built-ins its answer passes through) and the answer's check."""
 
     call: Call
@@ -29,9 +29,9 @@ class Case:
             return False
 
 
-def make_cases(cases: Sequence[Sequence[Any]], equality: str) -> list[Case]:
+def make_cases(cases: Sequence[Sequence[Any]], equality: str) -> list[CallCase]:
     """Return the cases of a spec, each `[[argument, ...], expected]`, under one policy of `EQUALITIES`."""
-    return [Case((tuple(arguments), {}, []), check_equal(expected, equality)) for arguments, expected in cases]
+    return [CallCase((tuple(arguments), {}, []), check_equal(expected, equality)) for arguments, expected in cases]
 
 
 def check_equal(expected: Any, equality: str) -> Check:

@@ -14,7 +14,7 @@ from typing import Any
 from learnable.data.errors import LearnableError
 from learnable.data.sources.test_code.literals import constant_value
 from learnable.verifiers.programs.sandbox.process import Call
-from learnable.verifiers.programs.test_code.cases import Case, check_equal, check_truth, check_within
+from learnable.verifiers.programs.test_code.cases import CallCase, check_equal, check_truth, check_within
 
 WRAPPERS = frozenset(
     "abs all any bool dict float frozenset int len list max min round set sorted str sum tuple".split()
@@ -25,7 +25,7 @@ class NotConvertibleError(LearnableError):
     """This test says something other than what a call should return."""
 
 
-def convert(test_code: str, entry: str, equality: str = "plain") -> list[Case] | None:
+def convert(test_code: str, entry: str, equality: str = "plain") -> list[CallCase] | None:
     r"""Return the cases that test code comes to, None where it cannot be said in cases. Raises `SyntaxError`.
 
     >>> len(convert("assert double(2) == 4\nassert not double(0)", "double"))
@@ -54,7 +54,7 @@ class _Converter:
     equality: str
     bound: dict[str, Any] = field(default_factory=dict)
 
-    def read_statements(self, body: list[ast.stmt]) -> Iterator[Case]:
+    def read_statements(self, body: list[ast.stmt]) -> Iterator[CallCase]:
         for statement in body:
             match statement:
                 case ast.Assert(test=test):
@@ -71,7 +71,7 @@ class _Converter:
                 case _:
                     raise NotConvertibleError(ast.unparse(statement))
 
-    def read_test(self, test: ast.expr) -> Iterator[Case]:
+    def read_test(self, test: ast.expr) -> Iterator[CallCase]:
         match test:
             case ast.Constant(value=True):
                 return
@@ -79,15 +79,15 @@ class _Converter:
                 for value in values:
                     yield from self.read_test(value)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                yield Case(self.read_call(operand), check_truth(False))
+                yield CallCase(self.read_call(operand), check_truth(False))
             case ast.Compare(left=left, ops=[operator], comparators=[right]):
                 yield self.read_comparison(left, operator, right)
             case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr="isclose")):
                 yield self.read_isclose(test)
             case _:
-                yield Case(self.read_call(test), check_truth(True))
+                yield CallCase(self.read_call(test), check_truth(True))
 
-    def read_comparison(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> Case:
+    def read_comparison(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> CallCase:
         match left, operator:
             case ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(op=ast.Sub()) as difference]), ast.Lt() | ast.LtE():
                 below = constant_value(right, self.bound)
@@ -98,27 +98,27 @@ class _Converter:
                 return self.read_equality(left, right, "strict")
         raise NotConvertibleError(ast.unparse(left))
 
-    def read_equality(self, left: ast.expr, right: ast.expr, equality: str) -> Case:
+    def read_equality(self, left: ast.expr, right: ast.expr, equality: str) -> CallCase:
         for one, other in ((left, right), (right, left)):
             if self.calls_candidate(one):
-                return Case(self.read_call(one), check_equal(constant_value(other, self.bound), equality))
+                return CallCase(self.read_call(one), check_equal(constant_value(other, self.bound), equality))
         raise NotConvertibleError(ast.unparse(left))
 
-    def read_difference(self, difference: ast.BinOp, below: Any, *, included: bool) -> Case:
+    def read_difference(self, difference: ast.BinOp, below: Any, *, included: bool) -> CallCase:
         for one, other in ((difference.left, difference.right), (difference.right, difference.left)):
             if self.calls_candidate(one):
-                return Case(
+                return CallCase(
                     self.read_call(one), check_within(constant_value(other, self.bound), below, included=included)
                 )
         raise NotConvertibleError(ast.unparse(difference))
 
-    def read_isclose(self, test: ast.Call) -> Case:
+    def read_isclose(self, test: ast.Call) -> CallCase:
         if len(test.args) != 2 or not self.calls_candidate(test.args[0]):
             raise NotConvertibleError(ast.unparse(test))
         expected = constant_value(test.args[1], self.bound)
         options = {str(word.arg): constant_value(word.value, self.bound) for word in test.keywords}
         relative = options.get("rel_tol", 1e-9) * abs(expected)  # of the larger of both, and they are that close
-        return Case(
+        return CallCase(
             self.read_call(test.args[0]),
             check_within(expected, max(relative, options.get("abs_tol", 0.0)), included=True),
         )

@@ -9,7 +9,6 @@ from typing import Any
 
 from learnable.verifiers.programs.sandbox.jail.codec import decode, encode
 
-MAX_DEPTH = 100
 TOLERANCE = 1e-6
 
 
@@ -110,7 +109,7 @@ def _close_leaf(one: Any, other: Any) -> bool:
 
 
 def _same(one: Any, other: Any, leaf: Callable[[Any, Any], bool], depth: int = 0) -> bool:
-    if depth > MAX_DEPTH:
+    if depth > 100:
         return False
     if isinstance(one, list | tuple) and type(one) is type(other):
         return len(one) == len(other) and all(_same(a, b, leaf, depth + 1) for a, b in zip(one, other, strict=True))

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from learnable.verifiers.programs.sandbox.outcome import Answer, Outcome, read_loaded
+from learnable.verifiers.programs.sandbox.outcome import Answer, ProgramOutcome, read_loaded
 from learnable.verifiers.programs.sandbox.process import (
     CandidateProcess,
     FloodError,
-    Job,
     SandboxError,
+    SandboxJob,
     ViolationError,
 )
 from learnable.verifiers.programs.sandbox.sandbox import Sandbox
@@ -24,7 +24,7 @@ class BrokenTestsError(SandboxError):
     """The test code fails before it has called the candidate at all, or cannot be run against any."""
 
 
-def examine(sandbox: Sandbox, source: str, entry: str, test_code: str, cpu_seconds: float) -> Outcome:
+def examine(sandbox: Sandbox, source: str, entry: str, test_code: str, cpu_seconds: float) -> ProgramOutcome:
     """Run test code against a program. An answer is whether one of its tests passed.
 
     The tests are the calls of `check`, where it is defined, or else its asserts at the top level. Raises
@@ -39,7 +39,7 @@ def examine(sandbox: Sandbox, source: str, entry: str, test_code: str, cpu_secon
         return refused
     prelude, units, remote = _take_apart(test_code, entry)
     limits = sandbox.choose_limits(cpu_seconds)
-    program, exam = Job("serve", source), Job("exam", prelude, entry=entry, units=units, remote=remote)
+    program, exam = SandboxJob("serve", source), SandboxJob("exam", prelude, entry=entry, units=units, remote=remote)
     return sandbox.try_twice(lambda: _Examination(sandbox, limits, len(units)).hold(program, exam))
 
 
@@ -55,12 +55,12 @@ class _Examination:
     sandbox: Sandbox
     limits: Limits
     count: int
-    outcome: Outcome = field(default_factory=Outcome)
+    outcome: ProgramOutcome = field(default_factory=ProgramOutcome)
     answered: int = 0  # calls of the candidate
     over: bool = False  # the candidate has ended
 
-    def hold(self, program: Job, exam: Job) -> Outcome:
-        self.outcome, self.answered, self.over = Outcome(), 0, False
+    def hold(self, program: SandboxJob, exam: SandboxJob) -> ProgramOutcome:
+        self.outcome, self.answered, self.over = ProgramOutcome(), 0, False
         with self.sandbox.open(program, self.limits) as candidate:
             try:
                 if not self._load(candidate):
@@ -68,7 +68,7 @@ class _Examination:
                 with self.sandbox.open(exam, self.limits) as examiner:
                     self._answer_questions(candidate, examiner)
             except ViolationError as violation:
-                return Outcome(end="flooded" if isinstance(violation, FloodError) else "violation")
+                return ProgramOutcome(end="flooded" if isinstance(violation, FloodError) else "violation")
         return self.outcome
 
     def _load(self, candidate: CandidateProcess) -> bool:

@@ -50,9 +50,9 @@ def doctor(
 
 def examine_machine(*, strict: bool) -> Findings:
     """Start the sandbox, and return what it found. Raises `LearnableError` where no domain has one."""
-    from learnable.verifiers.domains import MACHINE, load_from
+    from learnable.verifiers.domains import MACHINE_CHECKS, load_from
 
-    return Findings(*load_from(MACHINE, "a sandbox")(strict=strict))
+    return Findings(*load_from(MACHINE_CHECKS, "a sandbox")(strict=strict))
 
 
 def show_findings(shell: Shell, findings: Findings) -> None:

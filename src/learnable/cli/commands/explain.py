@@ -19,7 +19,7 @@ from learnable.cli.display.terminal_text import print_text
 from learnable.data.records import JsonObject
 
 if TYPE_CHECKING:
-    from learnable.verifiers.explanation import Explanation, Part, Styled
+    from learnable.verifiers.explanation import Explanation, ScorePart, Styled
 
 EXPLAIN_HELP = """
 Show why a poem, or an answer, scores what it scores.
@@ -201,7 +201,7 @@ def _folded(marks: str, text: str, room: int) -> str:
     return "\n".join(f"[dim]{escape(over)}[/]\n{escape(under)}" for over, under in pieces)
 
 
-def tabulate_parts(parts: Sequence[Part], width: int) -> Table:
+def tabulate_parts(parts: Sequence[ScorePart], width: int) -> Table:
     """Return a table with one row per component: its value as a bar, its weight, and what a pass needs.
 
     `width` counts the columns of the terminal.

@@ -9,7 +9,7 @@ import pytest
 
 from learnable.data.records import Score
 from learnable.data.sources.gym.library import library_version, load_library
-from learnable.verifiers.answers.kinds.gym import NEARLY, GymVerifier
+from learnable.verifiers.answers.kinds.gym import MAX_WRONG, GymVerifier
 from learnable.verifiers.protocol import SpecError
 
 needs_library = pytest.mark.skipif(not library_version(), reason="reasoning-gym is not installed")
@@ -137,7 +137,7 @@ def test_a_near_miss_does_not_pass_and_is_worth_less_than_what_is_right(dataset,
     entry = {"question": "", "answer": answer, "metadata": metadata}
     assert 0.99 <= data_set.score_answer(given, entry) < 1  # the trap is there
     score = tagged(given, dataset, answer, metadata=metadata)
-    assert (score.reward, score.passed) == (NEARLY, False)
+    assert (score.reward, score.passed) == (MAX_WRONG, False)
 
 
 @needs_library

@@ -19,7 +19,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt
 from learnable.data.sources.family import fold_name
 from learnable.verifiers.families.prompts import builtin_prompts
-from learnable.verifiers.families.registry import FAMILIES, find_forms
+from learnable.verifiers.families.registry import DEFAULT_FAMILIES, find_forms
 from learnable.verifiers.programs.bank.family import BANK, CODE, CodeKnobs, generate
 from learnable.verifiers.registry import find_verifier
 from tests.support.paths import GOLDEN, ROOT
@@ -128,7 +128,9 @@ def test_the_bank_is_large_and_spans_the_scale() -> None:
     levels = Counter(int(problem.level) for problem in BANK.values())
     assert sorted(levels) == list(range(1, 11))
     assert min(levels.values()) >= 3
-    assert not {*map(fold_name, BANK)} & {fold_name(form) for family in FAMILIES.values() for form in family.forms}
+    assert not {*map(fold_name, BANK)} & {
+        fold_name(form) for family in DEFAULT_FAMILIES.values() for form in family.forms
+    }
 
 
 @every_topic

@@ -83,7 +83,9 @@ def test_strict_refuses_seccomp_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 @needs_landlock
 def test_strict_refuses_root_that_stays_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        sandboxes.Server, "_hello", lambda self, hello=sandboxes.Server._hello: replace(hello(self), dropped=False)
+        sandboxes.SandboxServer,
+        "_hello",
+        lambda self, hello=sandboxes.SandboxServer._hello: replace(hello(self), dropped=False),
     )
     with Sandbox(strict=True) as sandbox, pytest.raises(NoSandboxError, match="root cannot become nobody"):
         sandbox.start()
@@ -96,7 +98,7 @@ def test_strict_refuses_root_that_stays_root(monkeypatch: pytest.MonkeyPatch) ->
     "broken",
     [
         "from jail import seccomp; "
-        "seccomp.X86_64['openat'] = seccomp.AARCH64['openat'] = {'x86_64': 257, 'aarch64': 56}[seccomp.MACHINE]",
+        "seccomp.X86_64['openat'] = seccomp.AARCH64['openat'] = {'x86_64': 257, 'aarch64': 56}[seccomp.ARCHITECTURE]",
         "from jail import seccomp; seccomp.CONDITIONAL.clear()",
         "from jail import seccomp; seccomp.FAIL = seccomp.ALLOW",
         "from jail import landlock; landlock.restrict = landlock.find_version",
@@ -104,7 +106,9 @@ def test_strict_refuses_root_that_stays_root(monkeypatch: pytest.MonkeyPatch) ->
     ids=["files", "executable memory", "everything", "Landlock"],
 )
 def test_a_broken_layer_is_found_out(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(servers, "START", servers.START.replace("sys.path.pop();", f"{broken}; sys.path.pop();"))
+    monkeypatch.setattr(
+        servers, "START_CODE", servers.START_CODE.replace("sys.path.pop();", f"{broken}; sys.path.pop();")
+    )
     with Sandbox() as sandbox, pytest.raises(NoSandboxError, match="own test failed"):
         sandbox.start()
 
@@ -148,12 +152,12 @@ def test_both_tables_hold_the_same_calls() -> None:
 def test_the_filter_decides_as_the_table_says(machine: str) -> None:
     """By another road: run the filter on every call's number, as the kernel would."""
     architecture, numbers = seccomp.ARCHITECTURES[machine]
-    allowed = {numbers[name] for name in set(numbers) - seccomp.AT_ONCE - seccomp.CONDITIONAL - seccomp.FOR_ITSELF}
+    allowed = {numbers[name] for name in set(numbers) - seccomp.SLEEP_CALLS - seccomp.CONDITIONAL - seccomp.FOR_ITSELF}
     program = seccomp.build_filter(machine)
     for number in range(600):
         for protection in (0, 3, 4, 7):
             verdict = run_filter(program, {0: number, 4: architecture, 24: 129, 32: protection})
-            if number in {numbers[name] for name in seccomp.AT_ONCE}:
+            if number in {numbers[name] for name in seccomp.SLEEP_CALLS}:
                 assert verdict == seccomp.FAIL
             elif number in {numbers[name] for name in seccomp.CONDITIONAL}:
                 assert (verdict == seccomp.ALLOW) == (not protection & 4)

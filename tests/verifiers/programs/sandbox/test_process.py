@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.programs.extraction import extract_program
 from learnable.verifiers.programs.judge import _mark
-from learnable.verifiers.programs.sandbox.jail.codec import MAX_DEPTH, decode, encode, pack
+from learnable.verifiers.programs.sandbox.jail.codec import MAX_NESTING, decode, encode, pack
 from learnable.verifiers.programs.sandbox.jail.server import NOT_KILLED, REPORT
-from learnable.verifiers.programs.sandbox.outcome import Outcome, read_answers
+from learnable.verifiers.programs.sandbox.outcome import ProgramOutcome, read_answers
 from learnable.verifiers.programs.sandbox.process import (
     MAX_ANSWER_BYTES,
     CandidateProcess,
@@ -53,7 +53,7 @@ FRAMES = st.lists(
 )
 
 
-def said(content: bytes) -> Outcome | None:
+def said(content: bytes) -> ProgramOutcome | None:
     """Read what a process says, as the judge does; None for a violation."""
     ours, theirs = socket.socketpair()
     our_line, their_line = socket.socketpair()
@@ -69,7 +69,7 @@ def said(content: bytes) -> Outcome | None:
 
         writer = threading.Thread(target=write)
         writer.start()
-        outcome = Outcome()
+        outcome = ProgramOutcome()
         try:
             if not read_answers(process, outcome, 2):
                 outcome.end = process.end().how
@@ -81,7 +81,7 @@ def said(content: bytes) -> Outcome | None:
     return outcome
 
 
-def passes(outcome: Outcome | None, equality: str = "plain") -> int:
+def passes(outcome: ProgramOutcome | None, equality: str = "plain") -> int:
     cases = make_cases([[[], SECRET], [[], SECRET]], equality)
     return 0 if outcome is None else sum(_mark(outcome, [case.passes for case in cases]).right)
 
@@ -147,7 +147,7 @@ def test_any_tree_is_read_or_refused(tree: Any) -> None:
 
 def test_depth_is_bounded() -> None:
     value: list[Any] = []
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(MAX_NESTING + 1):
         value = [value]
     with pytest.raises(ValueError, match="nested too deep"):
         encode(value)

@@ -14,10 +14,10 @@ import pytest
 from benchmarks.programs import allow_seconds, measure_reference
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score
-from learnable.verifiers.programs import Limits, Outcome, Sandbox, SandboxError
+from learnable.verifiers.programs import Limits, ProgramOutcome, Sandbox, SandboxError
 from learnable.verifiers.programs import verifier as programs
 from learnable.verifiers.programs.sandbox.ladder import Rung, look_at_machine
-from learnable.verifiers.programs.sandbox.process import Job
+from learnable.verifiers.programs.sandbox.process import SandboxJob
 from learnable.verifiers.programs.verifier import ProgramVerifier
 from tests.verifiers.pool.waits_for_tests import has_ended, wait_for
 
@@ -108,7 +108,7 @@ def test_a_killed_server_is_started_again() -> None:
         # A child that stood ready may answer before it ends with its server, so that nobody misses the server.
         wait_for(lambda: bool(sandbox.run(HONEST, "f", [[1]])) and sandbox.server_pid != killed)
         loop = "def f(x):\n    while True: pass"
-        outcomes: list[Outcome] = []
+        outcomes: list[ProgramOutcome] = []
         thread = threading.Thread(target=lambda: outcomes.append(sandbox.run(loop, "f", [[1]], 1.0)))
         second = sandbox.server_pid
         assert second is not None
@@ -123,7 +123,7 @@ def test_a_server_that_cannot_start_is_no_zero(monkeypatch: pytest.MonkeyPatch, 
         assert sandbox.rung
         sandbox.close()
         monkeypatch.setattr(
-            "learnable.verifiers.programs.sandbox.server.START", "raise SystemExit('broken on purpose')"
+            "learnable.verifiers.programs.sandbox.server.START_CODE", "raise SystemExit('broken on purpose')"
         )
         monkeypatch.setattr(programs, "find_sandbox", lambda: sandbox)
         score = ProgramVerifier().score(HONEST + "# never seen before", prompt="", spec=SPEC)
@@ -139,7 +139,7 @@ def test_a_child_that_cannot_be_confined_runs_nothing_and_is_no_zero() -> None:
 
 def test_servers_end_with_their_client_and_children_with_their_server(tmp_path: Path) -> None:
     sandbox = Sandbox(rung=WITHOUT_NAMESPACES)
-    process = sandbox.open(Job("serve", "while True: pass"), Limits(cpu_seconds=60))
+    process = sandbox.open(SandboxJob("serve", "while True: pass"), Limits(cpu_seconds=60))
     server = sandbox.server_pid
     assert server is not None
     children = [int(word) for word in Path(f"/proc/{server}/task/{server}/children").read_text().split()]
@@ -152,7 +152,7 @@ def test_servers_end_with_their_client_and_children_with_their_server(tmp_path: 
 
 def test_a_client_that_hangs_up_leaves_nothing_running() -> None:
     with Sandbox(rung=WITHOUT_NAMESPACES) as sandbox:
-        with sandbox.open(Job("serve", "while True: pass"), Limits(cpu_seconds=60)):
+        with sandbox.open(SandboxJob("serve", "while True: pass"), Limits(cpu_seconds=60)):
             server = sandbox.server_pid
             children = Path(f"/proc/{server}/task/{server}/children")
             assert children.read_text()

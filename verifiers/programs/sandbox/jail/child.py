@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, TextIO
 
 from .codec import CONNECTION, LENGTH_BYTES, decode, encode, pack, read_exactly, receive, send
-from .exam import Job, sit
+from .exam import JailJob, sit
 from .limits import MAX_OUTPUT_BYTES, keep_only
 
 READY = pack(["ready", 0, None])
@@ -49,13 +49,13 @@ def run_child(connection: int, reads: bool, lower: Callable[[], None], confine: 
         os._exit(BEFORE_READY)
     try:
         job = job or _read_job()
-        MODES[job["mode"]](job)
+        RUN_MODES[job["mode"]](job)
     except BaseException:  # the candidate's, whatever it is
         os._exit(1)
     os._exit(0)
 
 
-def answer_calls(job: Job) -> None:
+def answer_calls(job: JailJob) -> None:
     """Call the function `entry` with each of `calls`: `(positional, keywords, wrappers)`."""
     module = _load(job, "__candidate__")
     if module is None:
@@ -69,7 +69,7 @@ def answer_calls(job: Job) -> None:
         report(index, lambda: _wrapped(function(*positional, **keywords), wrappers))  # noqa: B023
 
 
-def run_console(job: Job) -> None:
+def run_console(job: JailJob) -> None:
     """Run a program that reads standard input, and answer with what it wrote to standard output."""
     module = _load(job, "__main__", ends=True)
     if module is not None:
@@ -77,7 +77,7 @@ def run_console(job: Job) -> None:
         report(0, read_console)
 
 
-def serve_calls(job: Job) -> None:
+def serve_calls(job: JailJob) -> None:
     """Answer calls as they come: the test code of another child makes them."""
     module = _load(job, "__candidate__")
     if module is None:
@@ -90,7 +90,7 @@ def serve_calls(job: Job) -> None:
         index += 1
 
 
-def _load(job: Job, name: str, ends: bool = False) -> dict[str, Any] | None:
+def _load(job: JailJob, name: str, ends: bool = False) -> dict[str, Any] | None:
     """Run the module and return its names, or None when that failed, which is reported.
 
     With `ends`, leaving by `sys.exit()` is an end like any other.
@@ -133,12 +133,12 @@ def _wrapped(answer: Any, wrappers: list[tuple[str, tuple[Any, ...]]]) -> Any:
     return answer
 
 
-def _read_job() -> Job:
+def _read_job() -> JailJob:
     header = read_exactly(LENGTH_BYTES)
     content = None if header is None else read_exactly(int.from_bytes(header, "little"))
     if content is None:
         raise EOFError
-    job: Job = marshal.loads(content)
+    job: JailJob = marshal.loads(content)
     return job
 
 
@@ -179,7 +179,7 @@ def _open(file: Any, mode: str = "r", *more: Any, **options: Any) -> Any:
     return _FILE_OPEN(file, mode, *more, **options)
 
 
-MODES: dict[str, Callable[[Job], None]] = {
+RUN_MODES: dict[str, Callable[[JailJob], None]] = {
     "calls": answer_calls,
     "console": run_console,
     "serve": serve_calls,

@@ -17,14 +17,14 @@ from typing import Any
 
 CONNECTION = 3  # its descriptor in a child
 LENGTH_BYTES = 4
-MAX_DEPTH = 60
+MAX_NESTING = 60
 
 _DUMPS = json.JSONEncoder(ensure_ascii=True).encode
 
 
 def encode(value: Any, depth: int = 0) -> Any:
     """Return `value` as JSON's own types. Raises `TypeError` for another type, `ValueError` for one nested too deep."""
-    if depth > MAX_DEPTH:
+    if depth > MAX_NESTING:
         raise ValueError("the answer is nested too deep")
     kind = type(value)
     if value is None or kind is bool or kind is str:
@@ -68,7 +68,7 @@ _WRITERS: list[tuple[type | tuple[type, ...], Callable[[Any, int], Any]]] = [
 
 def decode(tree: Any, depth: int = 0) -> Any:
     """Return the value that `encode` wrote. Raises `ValueError` or `TypeError` for what it cannot have written."""
-    if depth > MAX_DEPTH + 1:
+    if depth > MAX_NESTING + 1:
         raise ValueError("nested too deep")
     if tree is None or type(tree) in (bool, str):
         return tree

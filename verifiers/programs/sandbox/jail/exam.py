@@ -13,8 +13,8 @@ from typing import Any, TypedDict
 from .codec import decode, encode, receive, send
 
 
-class Job(TypedDict):
-    """What the judge has marshalled: the fields of its `process.Job`."""
+class JailJob(TypedDict):
+    """What the judge has marshalled: the fields of its `process.SandboxJob`."""
 
     mode: str
     source: str
@@ -29,7 +29,7 @@ class CandidateError(Exception):
     """The candidate raised something that is no built-in exception, or is no more."""
 
 
-def sit(job: Job) -> None:
+def sit(job: JailJob) -> None:
     """Run the test code, and then each of `units`: statements that pass unless they raise."""
     names: dict[str, Any] = {name: _Remote(name) for name in job["remote"]}
     names["candidate"] = names[job["entry"]]

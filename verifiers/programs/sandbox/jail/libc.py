@@ -12,7 +12,7 @@ PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _LIBC = ctypes.PyDLL(None, use_errno=True)
 _LIBC.syscall.restype = ctypes.c_long
 
-MACHINE = platform.machine()
+ARCHITECTURE = platform.machine()
 
 
 def prctl(option: int, value: int = 0) -> None:

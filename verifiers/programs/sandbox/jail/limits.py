@@ -9,9 +9,9 @@ import signal
 import struct
 
 from .codec import CONNECTION
-from .libc import MACHINE, PR_SET_PDEATHSIG, prctl, syscall
+from .libc import ARCHITECTURE, PR_SET_PDEATHSIG, prctl, syscall
 
-TIMER_CREATE, TIMER_SETTIME = {"x86_64": (222, 223), "aarch64": (107, 110)}.get(MACHINE, (0, 0))
+TIMER_CREATE, TIMER_SETTIME = {"x86_64": (222, 223), "aarch64": (107, 110)}.get(ARCHITECTURE, (0, 0))
 PROCESS_CPU_CLOCK, SIGEV_SIGNAL = 2, 0
 MAX_OUTPUT_BYTES = 512 << 10  # what a program with standard output may write, to memory
 

@@ -7,13 +7,12 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-ANY_FILE = os.__file__  # one that this interpreter could read a moment ago
-
 
 def look_around() -> dict[str, str]:
     """Return what the server, which has no filter, can still reach: "" for a thing refused, else what was found."""
     return {
-        "read": _attempt(lambda: os.close(os.open(ANY_FILE, os.O_RDONLY))),
+        # A file that this interpreter could read a moment ago.
+        "read": _attempt(lambda: os.close(os.open(os.__file__, os.O_RDONLY))),
         "list": _attempt(lambda: os.close(os.open("/", os.O_RDONLY))),
         "reach": _attempt(_find_route),
     }
@@ -58,4 +57,4 @@ def probe():
         "honest": sum(range(10)),
     }
 """
-EPERM, HONEST = 1, 45  # what a refused attempt comes to, and `sum(range(10))`
+REFUSED_ERRNO, HONEST = 1, 45  # what a refused attempt comes to, and `sum(range(10))`

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import struct
 
-from .libc import MACHINE, syscall
+from .libc import ARCHITECTURE, syscall
 
 # asm/unistd_64.h and asm-generic/unistd.h. The ones called most come first: the filter looks in this order.
 X86_64 = {
@@ -34,7 +34,7 @@ ARCHITECTURES = {"x86_64": (0xC000003E, X86_64), "aarch64": (0xC00000B7, AARCH64
 CONDITIONAL = {"mmap", "mprotect"}  # their third argument is the protection
 WAITS = {"FUTEX_WAIT": 0, "FUTEX_LOCK_PI": 6, "FUTEX_WAIT_BITSET": 9, "FUTEX_WAIT_REQUEUE_PI": 11, "FUTEX_LOCK_PI2": 13}
 FUTEX_COMMAND = 0x7F  # the rest of the second argument of `futex` are flags
-AT_ONCE = {"nanosleep", "clock_nanosleep"}
+SLEEP_CALLS = {"nanosleep", "clock_nanosleep"}
 FOR_ITSELF = {"seccomp"}  # in the table only to install the filter
 X32_BIT = 0x40000000  # x86-64's other table of calls, which the numbers above do not cover
 PROT_EXEC = 4
@@ -58,11 +58,11 @@ Instruction = tuple[int, int, int, int]
 
 def is_supported() -> bool:
     """Say whether the kernel has seccomp filters and this machine's table of calls is known."""
-    if MACHINE not in ARCHITECTURES:
+    if ARCHITECTURE not in ARCHITECTURES:
         return False
     action = ctypes.create_string_buffer(struct.pack("I", FAIL), 4)
     try:
-        return syscall(ARCHITECTURES[MACHINE][1]["seccomp"], SECCOMP_GET_ACTION_AVAIL, 0, action) == 0
+        return syscall(ARCHITECTURES[ARCHITECTURE][1]["seccomp"], SECCOMP_GET_ACTION_AVAIL, 0, action) == 0
     except OSError:
         return False
 
@@ -96,7 +96,7 @@ def _lines(name: str, number: int) -> list[Instruction]:
             (RETURN, 0, 0, FAIL | EPERM),
             (RETURN, 0, 0, ALLOW),
         ]
-    return [(IF_EQUAL, 0, 1, number), (RETURN, 0, 0, FAIL if name in AT_ONCE else ALLOW)]
+    return [(IF_EQUAL, 0, 1, number), (RETURN, 0, 0, FAIL if name in SLEEP_CALLS else ALLOW)]
 
 
 def _futex_lines(number: int) -> list[Instruction]:
@@ -119,11 +119,11 @@ class Filter:
     """The filter of this machine, packed once and installed by each child. Raises `KeyError` on another machine."""
 
     def __init__(self) -> None:
-        lines = build_filter(MACHINE)
+        lines = build_filter(ARCHITECTURE)
         self._code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
         header = struct.pack("HxxxxxxQ", len(lines), ctypes.addressof(self._code))
         self._header = ctypes.create_string_buffer(header, len(header))
-        self._number = ARCHITECTURES[MACHINE][1]["seccomp"]
+        self._number = ARCHITECTURES[ARCHITECTURE][1]["seccomp"]
 
     def install(self) -> None:
         """Bind this process to the filter, for good; it may gain no privilege any more. Raises `OSError`."""

@@ -28,12 +28,11 @@ from .child import run_child
 from .libc import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, fork, prctl
 from .limits import Lowering, lower_for_all
 
-JOB = struct.Struct("<dQ?")  # CPU seconds, memory in bytes, and whether the program reads and prints
+JOB_FORMAT = struct.Struct("<dQ?")  # CPU seconds, memory in bytes, and whether the program reads and prints
 REPORT = struct.Struct("<idB")  # wait status, CPU seconds, and why the server killed it
 NOT_KILLED, LEFT, NOT_FORKED = range(3)
 NOBODY = 65_534
-MAX_MESSAGE = 4096
-HIDDEN = ("jail", "ctypes", "_ctypes")
+HIDDEN_MODULES = ("jail", "ctypes", "_ctypes")
 # The standard library that candidates find loaded. Nothing else can be imported: no file can be read.
 MODULES = (
     "_strptime abc argparse array ast base64 binascii bisect calendar cmath collections collections.abc colorsys "
@@ -70,7 +69,7 @@ def main(control_fd: int, options_json: str) -> None:
     confine_child = seccomp.Filter().install if options["seccomp"] else lambda: None
     found = probes.look_around()
     sys.argv[:] = [""]
-    for name in [name for name in sys.modules if name.partition(".")[0] in HIDDEN]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in HIDDEN_MODULES]:
         del sys.modules[name]  # no barrier, but no honest program imports them
     for stream in (0, 1, 2):
         os.dup2(null, stream)
@@ -79,7 +78,7 @@ def main(control_fd: int, options_json: str) -> None:
     gc.disable()
     gc.freeze()
     control.send(json.dumps({**facts, "probes": found}).encode())
-    Server(control, confine_child).serve()
+    ForkServer(control, confine_child).serve()
 
 
 def load_library() -> None:
@@ -119,7 +118,7 @@ def prepare_limits(cpu_seconds: float, memory_bytes: int) -> Lowering:
     return Lowering(cpu_seconds, memory_bytes)
 
 
-class Server:
+class ForkServer:
     """Forks children, watches them and reports how they ended."""
 
     def __init__(self, control: socket.socket, confine_child: Callable[[], None]) -> None:
@@ -145,10 +144,10 @@ class Server:
                 return
 
     def _take(self) -> bool:
-        message, fds, _, _ = socket.recv_fds(self._control, MAX_MESSAGE, 2)
+        message, fds, _, _ = socket.recv_fds(self._control, 4096, 2)
         if not message:
             return False
-        cpu_seconds, memory_bytes, reads = JOB.unpack(message)
+        cpu_seconds, memory_bytes, reads = JOB_FORMAT.unpack(message)
         connection, line = fds
         lower = prepare_limits(cpu_seconds, memory_bytes).apply
         try:
