@@ -236,7 +236,7 @@ def find_imported_policy(name: str | None, models: Iterable[str], label: str) ->
                 "find-learnable goes on from these rollouts"
             )
         name = named[0] if named else label
-    elif Path(name).is_dir():
+    elif Path(name).is_dir() or name.startswith((".", "/", "~")):
         return find_policy(name)
     if "/" in name:
         with suppress(LearnableError):  # the hub is out of reach, or has no such model: then its name says which

@@ -135,6 +135,12 @@ def test_a_range_makes_rewards_of_any_numbers(run: Run) -> None:
     assert "--k 8 is for count tables" in run("import", "lines.jsonl", "--k", "8")[2]
 
 
+def test_a_folder_without_a_policy_is_no_name(run: Run, tmp_path: Path) -> None:
+    status, _, err = run("import", write_plain(tmp_path, [[True, False]]), "--store", "s", "--policy", "./nosuch")
+    assert status == 2
+    assert "policy 'nosuch' does not exist" in err
+
+
 def test_rows_without_a_reward_are_no_zeros(run: Run, tmp_path: Path) -> None:
     file = write_plain(tmp_path, [[True, False], [True, True]])
     lines = file.read_text().splitlines()

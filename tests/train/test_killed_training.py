@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from learnable.data.sources.rollouts.files import open_rollout_files
 from learnable.train.monitor.records import read_metrics
 from tests.faults.runs_for_tests import Run, Shell
 from tests.support.warm_starts import Starter
@@ -89,3 +90,9 @@ def test_a_killed_run_goes_on_as_if_nobody_had_killed_it(
     expected = list_prompts(whole)
     assert [len(expected[step]) for step in range(1, STEPS + 1)] == [8] * STEPS
     assert list_prompts(killed) == {step: prompts for step, prompts in expected.items() if step > done}
+
+    logged = sorted((whole / "checkpoints" / "completions").glob("*.parquet"))
+    files = open_rollout_files(list(map(str, logged)))  # what the real TRL writes can be imported
+    assert files.format.name == "trl"
+    survey = files.survey()
+    assert (survey.rollouts, survey.bad_rows, survey.unrewarded) == (8 * STEPS, 0, 0)

@@ -77,7 +77,7 @@ class RolloutFiles:
         """
         found, bad_rows = Survey(), BadRows(skip=self.skip_bad_rows)
         low, high = float("inf"), float("-inf")
-        for one in self._read(bad_rows.add):
+        for one in self._read(bad_rows.add, "Reading"):
             bad_rows.good += 1
             _add_row(found.questions, one)
             found.models[one.model] += 1
@@ -95,14 +95,14 @@ class RolloutFiles:
     def read(self) -> Iterator[tuple[str, Imported]]:
         """Yield each rollout with a key of its own: what its row holds, and which of the equal rows it is."""
         counts: Counter[str] = Counter()
-        for one in self._read(_pass_over):
+        for one in self._read(_pass_over, "Storing"):
             key = content_id("imported", self.format.name, json_ready(one.key), one.completion)
             counts[key] += 1
             yield (key if counts[key] == 1 else content_id(key, counts[key])), one
 
-    def _read(self, on_bad: OnBad) -> Iterator[Imported]:
+    def _read(self, on_bad: OnBad, stage: str) -> Iterator[Imported]:
         for file in self.files:
-            progress().stage(f"Reading {Path(file).name}")
+            progress().stage(f"{stage} {Path(file).name}")
             first: Row = {}
             for place, row in location_rows(file, "train", on_bad, what="rollouts"):
                 first = first or row

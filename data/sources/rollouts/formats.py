@@ -160,6 +160,7 @@ def _read_trl(place: str, row: Row, wanted: Wanted) -> Iterator[Imported]:
         prompt=chat_or_text(row["prompt"], place, "prompt"),
         completion=completion if isinstance(completion, str) else last_text(completion or (), place, "completion"),
         reward=sum(given) / len(given) if given else None,
+        passed=others["passed"] if isinstance(others.get("passed"), bool) else None,  # ours log it
         components={name: float(value) for name, value in rewards.items()} if len(rewards) > 1 else {},
         row=_with_answer({k: v for k, v in others.items() if k not in rewards}, "answer", "solution", "ground_truth"),
         key=row,

@@ -139,13 +139,16 @@ def show_import(shell: Shell, report: ImportReport, settings: ImportSettings) ->
 
 def show_set(shell: Shell, report: ImportReport) -> None:
     """Show the set that was made, as find-learnable shows one."""
-    from learnable.flows.curation.report import describe_outcome
-
     made = report.curation
     assert made is not None
+    totals = made.totals
     shell.line("")
     shell.out.print(tabulate_forms(made))
-    shell.line(f"\n{describe_outcome(made)}")
+    kept = f"{totals.kept:,} of {totals.prompts:,} prompts kept"
+    shell.line(
+        f"\n{kept}: {totals.train:,} to train on, {totals.test:,} held out, "
+        f"by {totals.rollouts:,} rollouts, {made.usable_per_rollout:.3f} usable groups a rollout, {made.seconds:.0f} s."
+    )
     for line in describe_rejected(made.totals.decisions):
         shell.line(line)
     if made.certified_precision is not None:
