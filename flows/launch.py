@@ -26,6 +26,7 @@ from learnable.flows.sampling.sampler import is_anything_missing
 from learnable.flows.scheduling.server import has_server, prefect_server
 from learnable.flows.settings import CurateSettings, RefreshSettings
 from learnable.flows.settings.loop import LoopSettings
+from learnable.flows.tracking import check_tracker
 from learnable.flows.training import stage as training
 from learnable.train.preflight.bounds import check_numbers
 from learnable.train.preflight.prepared import prepare_once, preparing_once
@@ -44,6 +45,7 @@ def run_curation(
     Bad input raises `LearnableError` before anything heavy starts.
     """
     settings.engine.check()
+    check_tracker(settings.report_to)
     with ExitStack() as locks:
         store = locks.enter_context(locked_store(settings))
         missing = use_prefect and _is_engine_needed(settings, store)
@@ -121,6 +123,7 @@ def run_job(curate: CurateSettings, train: TrainSettings, *, use_prefect: bool =
 def serve_curation(settings: CurateSettings, train: TrainSettings | None, when: Timetable) -> None:
     """Curate on a schedule until SIGINT or SIGTERM. Raises `LearnableError` for input that no run could work with."""
     settings.engine.check()
+    check_tracker(settings.report_to)
     with watched_by(Silence()):  # each run will say it
         read_prompts(settings)
     policy_for(settings)

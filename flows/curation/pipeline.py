@@ -11,12 +11,13 @@ from learnable.data.sources.selection import PromptSet
 from learnable.flows.curation.goal import next_limit
 from learnable.flows.curation.inspection import inspect_pool
 from learnable.flows.curation.publishing import publish
-from learnable.flows.curation.report import CurationReport, build_report, find_warnings
+from learnable.flows.curation.report import CurationReport, build_report, find_warnings, list_figures
 from learnable.flows.curation.steps import decide_groups, read_prompts, roll_out_and_score
 from learnable.flows.engines import policy_for
 from learnable.flows.garbage import rarely_collected, set_aside
-from learnable.flows.run import locked_store, start_run
+from learnable.flows.run import Run, locked_store, start_run
 from learnable.flows.settings import CurateSettings
+from learnable.flows.tracking import check_tracker, track, tracked
 from learnable.viewing.report import write_beside
 
 P = ParamSpec("P")
@@ -40,23 +41,31 @@ def run_curation(settings: CurateSettings, step: Step = plain, given: PromptSet 
 
     `given` are prompts that have their sides of the split already, in place of those that the settings name.
     """
+    check_tracker(settings.report_to)
     started = time.monotonic()
     with locked_store(settings) as store, rarely_collected():
         run = start_run(settings, policy_for(settings), store)
-        prompts = given or step(read_prompts)(settings)
-        set_aside()
-        collected = step(roll_out_and_score)(run, prompts)
-        while given is None and (limit := next_limit(settings, len(prompts.prompts), collected)):
-            prompts = step(read_prompts)(settings, limit)
-            collected = collected.followed_by(step(roll_out_and_score)(run, prompts))
-        decided = step(decide_groups)(run, prompts, collected)
-        collected = collected.without_groups()
-        store.write_groups(run.run_id, decided)
-        inspection = step(inspect_pool)(decided, collected)
-        curated = step(publish)(run, decided, collected, inspection)
-        write_beside(curated, store)
-    seconds = time.monotonic() - started
-    report = build_report(run, prompts, decided, curated, collected, inspection, seconds=seconds)
+        with tracked(settings, run.run_id):
+            report = _curate(run, step, given, started)
+            track(list_figures(report), step=report.totals.rollouts)
     for warning in find_warnings(report):
         progress().warn(warning)
     return report
+
+
+def _curate(run: Run, step: Step, given: PromptSet | None, started: float) -> CurationReport:
+    settings, store = run.settings, run.store
+    prompts = given or step(read_prompts)(settings)
+    set_aside()
+    collected = step(roll_out_and_score)(run, prompts)
+    while given is None and (limit := next_limit(settings, len(prompts.prompts), collected)):
+        prompts = step(read_prompts)(settings, limit)
+        collected = collected.followed_by(step(roll_out_and_score)(run, prompts))
+    decided = step(decide_groups)(run, prompts, collected)
+    collected = collected.without_groups()
+    store.write_groups(run.run_id, decided)
+    inspection = step(inspect_pool)(decided, collected)
+    curated = step(publish)(run, decided, collected, inspection)
+    write_beside(curated, store)
+    seconds = time.monotonic() - started
+    return build_report(run, prompts, decided, curated, collected, inspection, seconds=seconds)

@@ -150,6 +150,23 @@ def build_report(
     )
 
 
+def list_figures(report: CurationReport) -> dict[str, float]:
+    """Return what a tracker hears at the end: spend and yield, and the expected precision where prompts were kept."""
+    totals = report.totals
+    figures = {
+        "kept": totals.kept,
+        "kept_share": totals.kept / max(totals.prompts, 1),
+        "usable_groups_per_rollout": report.usable_per_rollout,
+        "rollouts": totals.rollouts,
+        "new_rollouts": totals.generated,
+        "tokens": totals.tokens,
+        "errors": totals.errors,
+        "seconds": report.seconds,
+    }
+    precision = report.certified_precision
+    return figures if precision is None else {**figures, "certified_precision": precision}
+
+
 def count_triage(decided: pl.DataFrame, triage: pl.DataFrame) -> dict[str, int]:
     """Count why rejected prompts were never solved. A prompt with graded rewards may be kept though none passed.
 

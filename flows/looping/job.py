@@ -83,7 +83,8 @@ def run_job(curate: CurateSettings, train: TrainSettings, stages: Stages | None 
     if plan.advice:
         progress().warn(plan.advice)
     if not train.output:
-        job = content_id(asdict(curate), asdict(train))[:8]
+        described = {name: value for name, value in asdict(curate).items() if name != "report_to"}
+        job = content_id(described, asdict(train))[:8]
         train = replace(train, output=str(RUNS / f"{curate.set_name}-job-{job}"))
     with hold_output(train.folder, "job"):
         report = _go_round(curate, train, JobReport(plan, ()), stages or Stages())

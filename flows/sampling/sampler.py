@@ -34,6 +34,7 @@ from learnable.flows.sampling.missing import MissingRollouts, drop_long_prompts,
 from learnable.flows.sampling.reward_table import RewardTable
 from learnable.flows.sampling.scan import RolloutScan
 from learnable.flows.settings import CurateSettings
+from learnable.flows.tracking import is_tracked, track
 from learnable.verifiers.pool.scoring import ScoringPool
 
 PROMPTS_AT_ONCE = 8192  # looked up in the ledger
@@ -166,8 +167,19 @@ class AdaptiveSampling:
             round_ = self.schedule.request_next_round()
             if missing:
                 self._show_found(np.flatnonzero(self.schedule.stopped & ~stopped))
+                self._track_round()
             self._loop.expect(self.schedule.expected_rollouts)
         return False
+
+    def _track_round(self) -> None:
+        """Tell the tracker where a run stands, by how many of its rollouts are there."""
+        if not is_tracked():
+            return
+        (tokens, rollouts), found = self.table.tokens.sum(axis=1), len(self.schedule.find_certified())
+        stopped, started = int(self.schedule.stopped.sum()), int((self.schedule.requested > 0).sum())
+        figures = {"rollouts": rollouts, "new_rollouts": self.generated, "tokens": tokens, "found": found}
+        figures |= {"stopped": stopped, "asked": started, "found_per_1000_rollouts": 1000 * found / max(rollouts, 1)}
+        track(figures, step=int(rollouts))
 
     def _show_found(self, stopped: Indices) -> None:
         """Say how many prompts are found so far, and show the surest of those whose groups have just stopped."""

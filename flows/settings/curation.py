@@ -24,6 +24,7 @@ from learnable.train.settings import Predict, TrustedVerifiers
 BUILTIN_LIMIT = 512  # the built-in generators never end
 PROMPTS, POLICY, DECIDED, OUTPUT = "Which prompts", "Which policy", "What is kept", "Where it goes"  # in `--help`
 ChatMode = Literal["auto", "on", "off"]
+Tracker = Literal["none", "tensorboard", "trackio", "wandb", "mlflow"]
 Workers = Annotated[int, Setting("Processes that score.", OUTPUT, usual="one for four cores", at_least=0)]
 VerifierTimeout = Annotated[
     float | None,
@@ -255,6 +256,9 @@ class CurateSettings:
         ),
     ] = ()
     keep_unasked: bool = False
+    report_to: Annotated[
+        Tracker, Setting("A tracker for rounds, spend and yield; tensorboard writes to `runs/`.", OUTPUT)
+    ] = "none"
 
     def __post_init__(self) -> None:
         check_settings(self)
