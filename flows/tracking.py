@@ -45,8 +45,8 @@ def tracked(settings: CurateSettings, run_id: str) -> Iterator[None]:
         yield
         return
     check_tracker(settings.report_to)
-    from accelerate.state import PartialState
-    from accelerate.tracking import LOGGER_TYPE_TO_CLASS
+    from accelerate.state import PartialState  # type: ignore[import-untyped]
+    from accelerate.tracking import LOGGER_TYPE_TO_CLASS  # type: ignore[import-untyped]
 
     PartialState(cpu=True)  # the engine alone uses an accelerator
     name = f"curate-{settings.set_name}-{run_id}"
