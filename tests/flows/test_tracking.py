@@ -34,7 +34,7 @@ def test_rounds_and_totals_are_read_back(tmp_path: Path, monkeypatch: pytest.Mon
     assert events.Scalars("curation/found")[-1].value == report.totals.kept
 
 
-def test_nothing_is_written_unless_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_tracker_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run_curation(make_settings())
     assert not Path("runs").exists()
