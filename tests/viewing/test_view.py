@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import uvicorn
+from playwright.sync_api import expect
 from starlette.testclient import TestClient
 
 from learnable.data.curated.curated_set import open_curated
@@ -197,7 +198,7 @@ def test_the_page_works_over_the_server_too(report: Path) -> None:
         assert re.search(rf"of {len(SCRIPT)} prompts", page.locator("h1").inner_text())
         page.keyboard.press("/")
         page.keyboard.type("quatrain")
-        page.wait_for_function("document.querySelectorAll('.list .row').length === 1")
+        expect(page.locator(".list .row")).to_have_count(1)
         page.locator(".list .row").click()
         page.wait_for_selector(".card")
         assert page.locator(".marks").count() == 0
@@ -210,6 +211,6 @@ def test_the_page_works_over_the_server_too(report: Path) -> None:
         page.reload()
         page.wait_for_selector("h1, .live")
         page.get_by_label("Set and version").select_option("set/v0002")
-        page.wait_for_function("location.hash.includes('v0002')")
+        expect(page).to_have_url(re.compile("v0002"))
         page.close()
         assert errors == []
