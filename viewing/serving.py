@@ -25,7 +25,7 @@ def serve(store: Store, runs: Path, port: int, token: str, on_ready: Callable[[s
             own.bind((LOOPBACK, port))
         except (OSError, OverflowError) as error:
             raise LearnableError(
-                f"--port {port} cannot be used ({error}): choose another, or 0 for a free one"
+                f"port {port} cannot be used ({error}): choose another, or 0 for a free one"
             ) from error
         config = uvicorn.Config(make_app(Library(store, runs), token), log_level="warning", access_log=False)
         on_ready(f"http://{LOOPBACK}:{own.getsockname()[1]}/?token={token}")

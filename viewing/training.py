@@ -24,7 +24,7 @@ def read_run(folder: Path) -> JsonObject:
     """
     file = folder / METRICS
     if not file.is_file():
-        raise LearnableError(f"--run {str(folder)!r} has no {METRICS}: give the folder of a training run")
+        raise LearnableError(f"{str(folder)!r} has no {METRICS}: give the folder of a training run")
     try:
         records = read_metrics(file)
         report = json.loads((folder / REPORT).read_text(encoding="utf-8")) if (folder / REPORT).is_file() else {}

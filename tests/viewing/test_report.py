@@ -147,4 +147,4 @@ def test_the_command_says_what_it_wrote(page: Path, tmp_path: Path, capfd: pytes
     }
     missing = shell.type("report", "set", "--store", "store", "--run", "nowhere")
     assert missing.status == 2
-    assert "--run 'nowhere' has no metrics.jsonl: give the folder of a training run" in missing.err
+    assert "'nowhere' has no metrics.jsonl: give the folder of a training run" in missing.err

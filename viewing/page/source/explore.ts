@@ -22,7 +22,7 @@ export class Explorer {
   private turn = 0;
 
   private search = h("input", { type: "search", id: "search", placeholder: "Search", autocomplete: "off", spellcheck: "false", "aria-label": "Search", "aria-keyshortcuts": "/" });
-  private scope = this.select("Search in", [["both", "in prompts and completions"], ["prompts", "in prompts"], ["completions", "in completions"]]);
+  private scope = this.select("Search in", [["both", "in all text"], ["prompts", "in prompts"], ["completions", "in completions"]]);
   private form = this.select("Form", []);
   private decision = this.select("Decision", []);
   private measure = this.select("Score or component", []);
@@ -306,7 +306,11 @@ export class Explorer {
   }
 
   private async show(id: string): Promise<void> {
-    if (this.cursor < 0) this.cursor = await this.source.find(id);
+    const at = await this.source.find(id);
+    if (at >= 0 && at !== this.cursor) {
+      this.cursor = at;
+      this.reveal(at);
+    }
     this.draw();
     await this.detail.open(id);
   }
