@@ -29,6 +29,7 @@ from learnable.flows.settings.evaluation import EvalSettings
 from learnable.flows.settings.exporting import ExportSettings
 from learnable.flows.settings.importing import ImportSettings
 from learnable.flows.settings.loop import LoopSettings
+from learnable.flows.settings.publishing import PublishSettings
 from learnable.rollouts.registry import list_engines
 from learnable.train.settings import TrainSettings
 
@@ -53,6 +54,7 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     *((f"`--engine {name}`: `{kind.__name__}`", kind) for name, kind in list_engines().items()),
     ("Importing: `ImportSettings`", ImportSettings),
     ("Exporting: `ExportSettings`", ExportSettings),
+    ("Publishing: `PublishSettings`", PublishSettings),
     ("Training: `TrainSettings`", TrainSettings),
     ("Refreshing: `RefreshSettings`", RefreshSettings),
     ("A loop of training and refreshing: `LoopSettings`", LoopSettings),

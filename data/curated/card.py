@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from learnable.data.curated.manifest import Manifest, SetPart, SummaryRow
 from learnable.data.curated.record import to_plain
@@ -51,6 +52,8 @@ COLUMN_NOTES = {
     "triage": "what the evidence says of a prompt that was never solved",
     "decision": "`keep`, or why not",
 }
+USE_FILES = 'load_dataset("parquet", data_files={"train": "train-*.parquet", "test": "test-*.parquet"})'
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))  # the hub's words
 USE = (
     "## Use",
     "",
@@ -58,26 +61,39 @@ USE = (
     "from datasets import load_dataset",
     "from learnable.train.rewards import verifier_reward",
     "",
-    'prompts = load_dataset("parquet", data_files={"train": "train-*.parquet", "test": "test-*.parquet"})',
+    f"prompts = {USE_FILES}",
     "# GRPOTrainer(model, reward_funcs=[verifier_reward], train_dataset=prompts['train'], ...)",
     "```",
     "",
 )
 
 
-def render_card(name: str, manifest: Manifest) -> str:
-    """Return the card as Markdown with the YAML header that the hub and `load_dataset` read."""
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What the card of a published set says more: its id on the hub ("" elsewhere), its licences and sources.
+
+    Each of `sources` is a name, how many prompts came from it, and its licence, "" where that is not known.
+    """
+
+    hub_id: str
+    licenses: tuple[str, ...]
+    sources: tuple[tuple[str, int, str], ...]
+
+
+def render_card(name: str, manifest: Manifest, publication: Publication | None = None) -> str:
+    """Return the card as Markdown with the YAML header that the hub, its viewer and `load_dataset` read."""
     parts = ((part, info.rows, PART_NOTES[part]) for part, info in manifest.parts.items())
     columns = (
         (quote_markdown(column), quote_markdown(kind), _note(column)) for column, kind in manifest.schema.items()
     )
-    lines = [_header(manifest.parts), f"# {quote_markdown(name)}", "", _describe_band(manifest), ""]
-    lines += [_table(("part", "rows", "what"), parts), "", *USE]
+    lines = [_header(manifest.parts, publication), f"# {quote_markdown(name)}", "", _describe_band(manifest), ""]
+    lines += [_table(("part", "rows", "what"), parts), "", *(USE if publication is None else _use(publication))]
     lines += [
         f"Or: `learnable train --curated` with this folder. Sampling: {_pairs(to_plain(manifest.sampling))}.",
         f"Verifiers: {_pairs(manifest.verifiers)}. Seed {manifest.seed}, made {quote_markdown(manifest.created)}.",
         "",
     ]
+    lines += _describe_sources(manifest, publication) if publication else []
     lines += ["## By form", "", _forms_table(manifest.forms), ""]
     lines += ["## Columns", "", _table(("column", "type", "what"), columns), ""]
     return "\n".join(lines)
@@ -96,12 +112,58 @@ def _note(column: str) -> str:
     return COLUMN_NOTES.get(column, "") if column in OUR_COLUMNS else "carried from the prompts' own table"
 
 
-def _header(parts: Mapping[str, SetPart]) -> str:
-    lines = ["---", "configs:", "- config_name: default", "  data_files:"]
-    lines += [f"  - split: {part}\n    path: {part}-*.parquet" for part in ("train", "test")]
-    for part in sorted(set(parts) - {"train", "test"}):
+def _header(parts: Mapping[str, SetPart], publication: Publication | None) -> str:
+    held_out = ("train", "test") if publication is None else _with_rows(parts, ("train", "test"))
+    others = sorted(set(parts) - {"train", "test"})
+    lines = ["---", "configs:"]
+    if held_out:
+        lines += ["- config_name: default", "  data_files:"]
+        lines += [f"  - split: {part}\n    path: {part}-*.parquet" for part in held_out]
+    for part in others if publication is None else _with_rows(parts, others):
         lines += [f"- config_name: {part}", f"  data_files: {part}-*.parquet"]
-    return "\n".join([*lines, "tags:", "- grpo", "- learnable", "---", ""])
+    lines += ["tags:", "- grpo", "- learnable"]
+    if publication is not None:
+        lines += _describe_for_hub(sum(parts[part].rows for part in held_out), publication.licenses)
+    return "\n".join([*lines, "---", ""])
+
+
+def _with_rows(parts: Mapping[str, SetPart], names: Iterable[str]) -> list[str]:
+    """Return the parts that have rows: the viewer shows an error for one without."""
+    return [name for name in names if name in parts and parts[name].rows]
+
+
+def _describe_for_hub(rows: int, licenses: Sequence[str]) -> list[str]:
+    """Return the keys by which the hub lists and filters data sets."""
+    size = next((name for most, name in SIZES if rows < most), "n>1M")
+    lines = ["task_categories:", "- text-generation", "size_categories:", f"- {size}"]
+    if len(licenses) == 1:
+        return [*lines, f"license: {licenses[0]}"]
+    return [*lines, *(["license:"] + [f"- {name}" for name in licenses] if licenses else [])]
+
+
+def _use(publication: Publication) -> Sequence[str]:
+    if not publication.hub_id:
+        return USE
+    return tuple(line.replace(USE_FILES, f'load_dataset("{publication.hub_id}")') for line in USE)
+
+
+def _describe_sources(manifest: Manifest, publication: Publication) -> list[str]:
+    known = ((quote_markdown(name), count, told or "not known") for name, count, told in publication.sources)
+    drawn = f"drawn from {quote_markdown(manifest.policy.policy_id)} by {quote_markdown(manifest.engine)}"
+    if manifest.imported is not None:
+        files = ", ".join(map(quote_markdown, manifest.imported.files))
+        drawn = f"imported from {files} ({quote_markdown(manifest.imported.format)})"
+    licence = ", ".join(publication.licenses) or "not known: ask the sources"
+    return [
+        "## Licence and sources",
+        "",
+        f"Licence: {licence}.",
+        "",
+        _table(("prompts from", "prompts", "licence"), known),
+        "",
+        f"Rollouts were {drawn}. Certificates hold for that policy alone.",
+        "",
+    ]
 
 
 def _forms_table(forms: Iterable[SummaryRow]) -> str:

@@ -22,6 +22,7 @@ from learnable.cli.commands.import_rollouts import IMPORT_HELP, import_rollouts
 from learnable.cli.commands.ledger import ledger_app
 from learnable.cli.commands.loop import LOOP_HELP, loop
 from learnable.cli.commands.new_verifier import NEW_VERIFIER_HELP, new_verifier
+from learnable.cli.commands.publish import PUBLISH_HELP, publish
 from learnable.cli.commands.refresh import REFRESH_HELP, refresh
 from learnable.cli.commands.report import REPORT_HELP, report
 from learnable.cli.commands.show import SHOW_HELP, show
@@ -74,6 +75,7 @@ app.command(help=NEW_VERIFIER_HELP)(new_verifier)
 app.command("import", help=IMPORT_HELP)(import_rollouts)
 app.command(help=EXPORT_HELP)(export)
 app.command(help=COMPARE_HELP)(compare)
+app.command(help=PUBLISH_HELP)(publish)
 app.command(help=DOCTOR_HELP)(doctor)
 app.add_typer(ledger_app, name="ledger")
 
