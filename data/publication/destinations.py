@@ -177,7 +177,8 @@ class HubDestination:
         from huggingface_hub import get_token
         from huggingface_hub.errors import HfHubHTTPError
 
-        said = (str(error).splitlines() or [type(error).__name__])[0]
+        errors = (error, error.__cause__) if error.__cause__ else (error,)
+        said = ": ".join((str(one).splitlines() or [type(one).__name__])[0] for one in errors)
         if token := get_token():
             said = said.replace(token, "***")
         status = error.response.status_code if isinstance(error, HfHubHTTPError) else 0

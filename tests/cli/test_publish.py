@@ -125,6 +125,7 @@ def test_a_dry_run_shows_every_byte_and_sends_none(run: Run, make: Make) -> None
         assert f"{len(data):,}" in out
 
 
+@pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # huggingface_hub's own, as it sends a file
 def test_the_hub_gets_one_commit_and_a_second_publish_sends_nothing(
     run: Run, make: Make, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -167,6 +167,7 @@ def serve_hub(token: str = TOKEN) -> Iterator[Hub]:
     hub = Hub()
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
+        listening.listen()  # who asks before the server accepts waits for it
         server = uvicorn.Server(uvicorn.Config(hub.app(), log_level="warning", lifespan="off"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
