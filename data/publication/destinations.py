@@ -88,7 +88,10 @@ class FolderDestination:
     title: str = ""
 
     def compare(self, files: Sequence[PublishedFile]) -> tuple[dict[str, Change], list[str]]:
-        """Compare with what the folder holds: files by their content, shards behind a URL by its manifest."""
+        """Compare with what the folder holds: files by their content, shards behind a URL by its manifest.
+
+        Raises `LearnableError` for a folder that holds what is no published set.
+        """
         if not self.folder.exists():
             return {file.name: "new" for file in files}, []
         there = {path.name for path in self.folder.iterdir() if not path.name.startswith(".")}
@@ -105,7 +108,7 @@ class FolderDestination:
         return found, sorted(name for name in there - found.keys() if SHARD.fullmatch(name))
 
     def send(self, files: Sequence[PublishedFile], stale: Sequence[str], message: str) -> str:
-        """Write files, each whole or not at all."""
+        """Write files, each whole or not at all. Raises `LearnableError` where that fails."""
         try:
             for file in sorted(files, key=lambda file: file.name == MANIFEST):
                 put(self.folder / file.name, file.path.read_bytes())
@@ -132,7 +135,10 @@ class HubDestination:
     private: bool
 
     def compare(self, files: Sequence[PublishedFile]) -> tuple[dict[str, Change], list[str]]:
-        """Compare with the files of the data set's main branch, by the digests that the hub lists."""
+        """Compare with the files of the data set's main branch, by the digests that the hub lists.
+
+        Raises `LearnableError` where the hub cannot be asked.
+        """
         from huggingface_hub import HfApi
         from huggingface_hub.errors import RepositoryNotFoundError
         from huggingface_hub.hf_api import RepoFile
@@ -153,7 +159,7 @@ class HubDestination:
         return found, sorted(name for name in there.keys() - found.keys() if SHARD.fullmatch(name))
 
     def send(self, files: Sequence[PublishedFile], stale: Sequence[str], message: str) -> str:
-        """Make the data set where there is none, and commit."""
+        """Make the data set where there is none, and commit. Raises `LearnableError` where the hub refuses."""
         from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
         from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
