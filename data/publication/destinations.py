@@ -68,7 +68,7 @@ def find_destination(to: str, *, private: bool = False) -> Destination:
             raise LearnableError(f"`private` is for data sets of the hub, and {to!r} is a folder: leave it out")
         return FolderDestination(find_place(to))
     from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
+    from huggingface_hub.utils._validators import validate_repo_id
 
     name = to.removeprefix(HUB)
     try:
@@ -161,7 +161,7 @@ class HubDestination:
     def send(self, files: Sequence[PublishedFile], stale: Sequence[str], message: str) -> str:
         """Make the data set where there is none, and commit. Raises `LearnableError` where the hub refuses."""
         from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
-        from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+        from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
         bars = not are_progress_bars_disabled()
         disable_progress_bars()  # stages say the same
