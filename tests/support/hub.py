@@ -99,13 +99,13 @@ class Hub:
     async def batch(self, request: Request) -> Response:
         if refused := self._refuse(request):
             return refused
-        asked = (await request.json())["objects"]
-        upload = {one["oid"]: {"upload": {"href": f"{self.url}/large/{one['oid']}"}} for one in asked}
+        objects = (await request.json())["objects"]
+        upload = {one["oid"]: {"upload": {"href": f"{self.url}/large/{one['oid']}"}} for one in objects}
         return JSONResponse(
             {
                 "transfer": "basic",
                 "objects": [
-                    one | ({} if one["oid"] in self.uploaded else {"actions": upload[one["oid"]]}) for one in asked
+                    one | ({} if one["oid"] in self.uploaded else {"actions": upload[one["oid"]]}) for one in objects
                 ],
             }
         )
