@@ -43,6 +43,8 @@ from learnable.flows.settings.publishing import PublishSettings
 from learnable.flows.showing import find_set, set_name
 
 SOURCE = "source"  # the column that says where a row came from
+BUILTIN = "builtin"  # what it says of the prompts of our generators
+UNKNOWN = "an unknown place"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +184,9 @@ def _clean_rows(rows: pa.Table, dropped: Sequence[str]) -> pa.Table:
 def _count_places(rows: pa.Table) -> Counter[tuple[str, str]]:
     """Return how many rows came from each location, or where that is not said from each family."""
     families = rows["family"].to_pylist() if "family" in rows.column_names else [""] * rows.num_rows
-    places = rows[SOURCE].to_pylist() if SOURCE in rows.column_names else families
+    places = rows[SOURCE].to_pylist() if SOURCE in rows.column_names else [None] * rows.num_rows
     return Counter(
-        (split_place(place)[0] if place else "", "" if place else str(family))
+        ("", str(family)) if place == BUILTIN else (split_place(str(place or ""))[0] or UNKNOWN, "")
         for place, family in zip(places, families, strict=True)
     )
 

@@ -181,23 +181,35 @@ def test_an_object_store_gets_what_it_lacks(run: Run, make: Make) -> None:
         assert publish(run, curated, to, "--license", "mit")["sent"] == 1
 
 
-def test_licences_and_sources_are_those_of_the_rows(run: Run, make: Make, hub: Hub, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("place", "name", "licenses"),
+    [
+        ("org/set:main, row 3", "org/set:main", ["cc-by-sa-4.0"]),
+        ("builtin", "the generator lines", ["apache-2.0"]),
+        ("reasoning-gym:sums", "reasoning-gym:sums", ["apache-2.0"]),
+        ("/home/bob/q.jsonl, line 3", "q.jsonl", []),
+        (None, "an unknown place", []),
+    ],
+)
+def test_licences_and_sources_are_those_of_the_rows(
+    place: str | None, name: str, licenses: list[str], run: Run, make: Make, hub: Hub
+) -> None:
     hub.licenses["org/set"] = "cc-by-sa-4.0"
     curated = Path(make())
     for shard in curated.glob("*.parquet"):
         rows = pl.read_parquet(shard)
         if "source" in rows.columns:
-            rows.with_columns(source=pl.lit("org/set:main, row 3")).write_parquet(shard)
+            rows.with_columns(source=pl.lit(place, pl.String)).write_parquet(shard)
     manifest = json.loads((curated / "manifest.json").read_text())
     for part in manifest["parts"].values():
         part["sha256"] = {name: hashlib.sha256((curated / name).read_bytes()).hexdigest() for name in part["sha256"]}
     (curated / "manifest.json").write_text(json.dumps(manifest))
     report = publish(run, str(curated), "out")
-    assert report["licenses"] == ["cc-by-sa-4.0"]
-    assert report["sources"] == [{"name": "org/set:main", "prompts": 40, "license": "cc-by-sa-4.0"}]
+    assert report["licenses"] == licenses
+    assert report["sources"] == [{"name": name, "prompts": 40, "license": "".join(licenses)}]
     card = Path("out/README.md").read_text()
-    assert "license: cc-by-sa-4.0\n---\n" in card
-    assert "| `org/set:main` | 40 | cc-by-sa-4.0 |" in card
+    assert f"| `{name}` | 40 | {''.join(licenses) or 'not known'} |" in card
+    assert ("license: " in card) == bool(licenses)
 
 
 def test_a_row_that_names_this_machine_is_refused_with_the_way_out(run: Run, make: Make, tmp_path: Path) -> None:
