@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from learnable.data.curated.curated_set import open_curated
+from learnable.data.storage.places import find_place
+from learnable.viewing.report import write_report
 from tests.support.paths import ROOT
 from tests.viewing.pages_for_tests import HOSTILE, SCRIPT, make_report, needs_chromium, open_browser
 
@@ -248,3 +252,20 @@ def test_axe_finds_nothing_serious(page: Page, address: str, scheme: str) -> Non
         (one["id"], [node["html"][:160] for node in one["nodes"][:3]]) for one in found if one["impact"] in SERIOUS
     ]
     assert serious == []
+
+
+def test_a_run_has_its_curves_and_the_alarm_stands_first(
+    report: Path, page: Page, browser: Browser, tmp_path: Path
+) -> None:
+    run = tmp_path / "set-1"
+    run.mkdir()
+    lines = [{"step": step, "reward": 0.5, "entropy": 0.0 if step > 5 else 2.0} for step in range(30)]
+    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    curated = open_curated(next(report.parent.glob("store/curated/set")))
+    write_report(curated, find_place(tmp_path / "run.html"), runs=[run])
+    shown = browser.new_page()
+    shown.goto((tmp_path / "run.html").as_uri() + "#tab=training")
+    expect(shown.locator("figcaption").first).to_contain_text("entropy: 0 at step 29")
+    assert shown.locator(".alarm-mark").count() == 1
+    assert "entropy fell from 2.00 to 0.00" in shown.locator("table").inner_text()
+    shown.close()

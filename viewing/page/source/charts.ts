@@ -137,7 +137,7 @@ export function forecast(curated: ForecastRow[], pool: ForecastRow[], size: numb
 /** A curve of a run with its alarms: a line where the condition began, a triangle where it was raised. */
 export function curve(one: Curve, run: Run): HTMLElement {
   const alarms = run.alarms.filter((alarm) => alarm.metric === one.name);
-  const low = Math.min(0, ...one.values), high = Math.max(...one.values, low + 1e-9);
+  const low = Math.min(0, ...one.values), most = Math.max(...one.values), high = most > low ? most : low + 1;
   const last = one.values[one.values.length - 1];
   const height = 120;
   const caption = `${words(one.name)}: ${Number(last.toPrecision(3))} at step ${one.steps[one.steps.length - 1]}`;
@@ -146,7 +146,7 @@ export function curve(one: Curve, run: Run): HTMLElement {
     const end = Math.max(run.steps, 1);
     const x = (step: number): number => LEFT + (step / end) * (width - LEFT - RIGHT);
     const y = (value: number): number => height - 22 - ((value - low) / (high - low)) * (height - 34);
-    const show = (value: number): string => String(Number(value.toPrecision(2)));
+    const show = (value: number): string => (value && Math.abs(value) < 0.001 ? value.toExponential(1) : String(Number(value.toPrecision(2))));
     const parts: SVGElement[] = [low, (low + high) / 2, high].flatMap((value) => [
       svg("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(value), y2: y(value) }),
       svg("text", { class: "tick", x: LEFT - 8, y: y(value) + 4, "text-anchor": "end" }, show(value)),

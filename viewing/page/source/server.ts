@@ -1,6 +1,6 @@
 /** Prompts from `learnable view`: pages out of the store's Parquet, as they are asked for. */
 
-import { count, h, plainError, replace, short, visible } from "./dom";
+import { count, expandable, h, plainError, replace, short, visible } from "./dom";
 import type { Explorer } from "./explore";
 import type { Store } from "./state";
 import type { Explanation, Prompt, Query, Row, Source, Summary } from "./types";
@@ -109,7 +109,7 @@ function drawn(draw: Draw): HTMLElement {
     h("div", { class: "cards" }, ...draw.latest.map((one) => h("section", { class: "card" },
       h("header", {}, h("span", { class: "reward" }, one.reward === null ? "–" : one.reward.toFixed(2)), h("span", { class: "verdict" }, one.reward === null ? "not scored yet" : one.passed ? "✓ passed" : "✗ not passed")),
       one.reason ? h("p", { class: "reason" }, visible(one.reason)) : null,
-      h("pre", { class: "text", dir: "auto" }, visible(one.completion.slice(0, 2000)))))));
+      expandable(one.completion, 1500, (part) => h("pre", { class: "text", dir: "auto" }, visible(part)))))));
 }
 
 export async function openServer(store: Store): Promise<Source> {
