@@ -29,7 +29,7 @@ from learnable.flows.settings.evaluation import EvalSettings
 from learnable.flows.settings.exporting import ExportSettings
 from learnable.flows.settings.importing import ImportSettings
 from learnable.flows.settings.loop import LoopSettings
-from learnable.flows.settings.publishing import PublishSettings
+from learnable.flows.settings.publishing import AnnotateSettings, PublishSettings
 from learnable.rollouts.registry import list_engines
 from learnable.train.settings import TrainSettings
 
@@ -55,6 +55,7 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("Importing: `ImportSettings`", ImportSettings),
     ("Exporting: `ExportSettings`", ExportSettings),
     ("Publishing: `PublishSettings`", PublishSettings),
+    ("Annotating: `AnnotateSettings`", AnnotateSettings),
     ("Training: `TrainSettings`", TrainSettings),
     ("Refreshing: `RefreshSettings`", RefreshSettings),
     ("A loop of training and refreshing: `LoopSettings`", LoopSettings),

@@ -6,7 +6,7 @@ import io
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +45,7 @@ from learnable.flows.showing import find_set, set_name
 SOURCE = "source"  # the column that says where a row came from
 BUILTIN = "builtin"  # what it says of the prompts of our generators
 UNKNOWN = "an unknown place"
+Amend = Callable[[pa.Table], pa.Table]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +88,18 @@ class Prepared:
     card: str
 
 
-def run_publish(settings: PublishSettings) -> PublishReport:
+def run_publish(settings: PublishSettings, amend: Amend | None = None) -> PublishReport:
     """Publish a version of a curated set, or its latest. What is there already is not sent again.
 
-    Raises `LearnableError` for a set that cannot be read or names a path of this machine, and for a destination that
-    does not take it.
+    `amend` may give the rows of each part more columns. Raises `LearnableError` for a set that cannot be read or names
+    a path of this machine, and for a destination that does not take it.
     """
     curated = find_set(settings.curated, settings.store)
     destination = find_destination(settings.to, private=settings.private)
     _check_apart(curated, destination)
     with tempfile.TemporaryDirectory(prefix="publish-") as staging:
         progress().stage(f"Reading {set_name(curated)}")
-        prepared = prepare(curated, settings, destination, Path(staging))
+        prepared = prepare(curated, settings, destination, Path(staging), amend)
         changes, stale = _compare(destination, prepared.files, dry_run=settings.dry_run)
         wanted = [file for file in prepared.files if changes[file.name] != "same"]
         size, address = sum(file.size for file in wanted), ""
@@ -120,7 +121,13 @@ def run_publish(settings: PublishSettings) -> PublishReport:
     )
 
 
-def prepare(curated: CuratedSet, settings: PublishSettings, destination: Destination, staging: Path) -> Prepared:
+def prepare(
+    curated: CuratedSet,
+    settings: PublishSettings,
+    destination: Destination,
+    staging: Path,
+    amend: Amend | None = None,
+) -> Prepared:
     """Write into the folder `staging` what goes up.
 
     Raises `LearnableError` for shards that are not as the manifest says, and for rows that name a private path.
@@ -133,6 +140,7 @@ def prepare(curated: CuratedSet, settings: PublishSettings, destination: Destina
     prompts: Counter[tuple[str, str]] = Counter()
     files: list[PublishedFile] = []
     parts: dict[str, SetPart] = {}
+    schema = {name: kind for name, kind in told.schema.items() if name not in dropped}
     curated.check_shards(told.parts)
     for part, info in told.parts.items():
         shards = []
@@ -140,10 +148,13 @@ def prepare(curated: CuratedSet, settings: PublishSettings, destination: Destina
             rows = pq.read_table(io.BytesIO((curated.path / name).read_bytes()))
             if part in POOL_PARTS:
                 prompts.update(_count_places(rows))
-            shards.append(_stage_shard(curated, name, rows, _clean_rows(rows, dropped), private, staging))
+            cleaned = _clean_rows(rows, dropped)
+            cleaned = amend(cleaned) if amend else cleaned
+            if part == "train":
+                schema |= {field.name: str(field.type) for field in cleaned.schema if field.name not in schema}
+            shards.append(_stage_shard(curated, name, rows, cleaned, private, staging))
         files += shards
         parts[part] = SetPart(rows=info.rows, sha256={shard.name: shard.sha256 for shard in shards})
-    schema = {name: kind for name, kind in told.schema.items() if name not in dropped}
     manifest = clean_manifest(told.with_changes(parts=parts, schema=schema), private)
     sources = describe_sources(prompts)
     licenses = (settings.license,) if settings.license else choose_licenses(sources)

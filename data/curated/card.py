@@ -52,6 +52,12 @@ COLUMN_NOTES = {
     "triage": "what the evidence says of a prompt that was never solved",
     "decision": "`keep`, or why not",
 }
+ANNOTATED = {  # columns of `learnable annotate`
+    "total_rollouts": "`n`, as open-instruct names it",
+    "total_correct_rollouts": "`passes`, as open-instruct names it",
+    "passrate": "`pass_rate`, as open-instruct names it",
+    "certificates": "what each policy makes of the question: counts, pass rate, interval, usable groups, decision",
+}
 USE_FILES = 'load_dataset("parquet", data_files={"train": "train-*.parquet", "test": "test-*.parquet"})'
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))  # the hub's words
 USE = (
@@ -83,8 +89,10 @@ class Publication:
 def render_card(name: str, manifest: Manifest, publication: Publication | None = None) -> str:
     """Return the card as Markdown with the YAML header that the hub, its viewer and `load_dataset` read."""
     parts = ((part, info.rows, PART_NOTES[part]) for part, info in manifest.parts.items())
+    annotated = publication is not None and ANNOTATED.keys() <= manifest.schema.keys()
     columns = (
-        (quote_markdown(column), quote_markdown(kind), _note(column)) for column, kind in manifest.schema.items()
+        (quote_markdown(column), quote_markdown(kind), _note(column, annotated=annotated))
+        for column, kind in manifest.schema.items()
     )
     lines = [_header(manifest.parts, publication), f"# {quote_markdown(name)}", "", _describe_band(manifest), ""]
     lines += [_table(("part", "rows", "what"), parts), "", *(USE if publication is None else _use(publication))]
@@ -108,7 +116,9 @@ def _describe_band(manifest: Manifest) -> str:
     )
 
 
-def _note(column: str) -> str:
+def _note(column: str, *, annotated: bool) -> str:
+    if annotated and column in ANNOTATED:
+        return ANNOTATED[column]
     return COLUMN_NOTES.get(column, "") if column in OUR_COLUMNS else "carried from the prompts' own table"
 
 

@@ -38,11 +38,38 @@ class PublishSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if not self.to:
-            raise LearnableError("`to` is missing: give hub:user/name, a folder, or a URL such as s3://bucket/set")
+        self._check_target()
         if self.license and not LICENSE.fullmatch(self.license):
             raise LearnableError(
                 f"`license` {self.license!r} is no name of a licence: give one as the hub has them, such as cc-by-4.0"
             )
         if needed := [name for name in self.drop_columns if name in KEPT_COLUMNS]:
             raise LearnableError(f"`drop_columns` {needed[0]} is what makes a row a prompt: leave out another")
+
+    def _check_target(self) -> None:
+        if not self.to:
+            raise LearnableError("`to` is missing: give hub:user/name, a folder, or a URL such as s3://bucket/set")
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotateSettings(PublishSettings):
+    """Everything that annotating depends on. Raises `LearnableError` for settings that cannot work."""
+
+    policies: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Whose certificates: a folder, hub id or policy id; repeatable, the first is the set's own.",
+            PUBLISHED,
+            flag="--policy",
+            usual="the set's own",
+        ),
+    ] = ()
+    output: Annotated[
+        str, Setting("File to write instead: .parquet or .jsonl, all rows with their part.", PUBLISHED)
+    ] = ""
+
+    def _check_target(self) -> None:
+        if bool(self.to) == bool(self.output):
+            raise LearnableError("give either `to`, where it is published, or `output`, a file for its rows")
+        if self.output and not self.output.endswith((".parquet", ".jsonl")):
+            raise LearnableError(f"`output` {self.output!r} is no .parquet and no .jsonl: give one of those")

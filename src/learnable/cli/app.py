@@ -10,6 +10,7 @@ from typer import rich_utils
 
 from learnable.cli import options
 from learnable.cli.commands.ablate import ABLATE_HELP, ablate
+from learnable.cli.commands.annotate import ANNOTATE_HELP, annotate
 from learnable.cli.commands.compare import COMPARE_HELP, compare
 from learnable.cli.commands.dial import DIAL_HELP, dial
 from learnable.cli.commands.doctor import DOCTOR_HELP, doctor
@@ -76,6 +77,7 @@ app.command("import", help=IMPORT_HELP)(import_rollouts)
 app.command(help=EXPORT_HELP)(export)
 app.command(help=COMPARE_HELP)(compare)
 app.command(help=PUBLISH_HELP)(publish)
+app.command(help=ANNOTATE_HELP)(annotate)
 app.command(help=DOCTOR_HELP)(doctor)
 app.add_typer(ledger_app, name="ledger")
 
