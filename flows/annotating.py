@@ -118,9 +118,10 @@ def find_sets(settings: AnnotateSettings) -> tuple[CuratedSet, list[CuratedSet]]
         if not wanted:
             raise
         policy = wanted.pop(0)
-        base = next((one for one in stored if _is_by(one, policy) and _is_of(one, settings.curated)), None)
-        if base is None:
+        found = next((one for one in stored if _is_by(one, policy) and _is_of(one, settings.curated)), None)
+        if found is None:
             raise _not_there(settings, policy) from None
+        base = found
     others = []
     questions = read_certificates(base)["question"].implode()
     for policy in wanted:
