@@ -269,3 +269,10 @@ def test_a_run_has_its_curves_and_the_alarm_stands_first(
     assert shown.locator(".alarm-mark").count() == 1
     assert "entropy fell from 2.00 to 0.00" in shown.locator("table").inner_text()
     shown.close()
+
+
+def test_paper_is_white_whatever_the_screen_was(page: Page) -> None:
+    page.evaluate("() => { document.documentElement.dataset.theme = 'dark' }")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+    expect(page.locator(".tabs")).to_be_hidden()
