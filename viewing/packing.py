@@ -22,8 +22,8 @@ NO_NETWORK, OWN_SERVER = "connect-src 'none'", "connect-src 'self'"
 def encode_columns(rows: pl.DataFrame) -> JsonObject:
     """Return a table by column: names as `levels` with `codes` (-1 for none), figures and texts as they are.
 
-    >>> encode_columns(pl.DataFrame({"form": ["b", "a", None], "mean": [0.123456, None, 1.0]}))
-    {'rows': 3, 'columns': {'form': {'levels': ['a', 'b'], 'codes': [1, 0, -1]}, 'mean': [0.1235, None, 1.0]}}
+    >>> encode_columns(pl.DataFrame({"form": ["b", "a", None, "b"], "mean": [0.123456, None, 1, 0]}))
+    {'rows': 4, 'columns': {'form': {'levels': ['a', 'b'], 'codes': [1, 0, -1, 1]}, 'mean': [0.1235, None, 1.0, 0.0]}}
     """
     return {"rows": rows.height, "columns": {name: _encode(rows[name]) for name in rows.columns}}
 

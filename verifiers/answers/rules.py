@@ -110,7 +110,7 @@ def narrow(text: str, rule: ExtractionRule) -> Statement | None:
     The rules `auto`, `first` and `last` are the judges' own, for what a first number or line is depends on what is
     looked for: they point at all of the text.
 
-    >>> narrow(r"It is \boxed{\frac{1}{2}}.", Rule("boxed")).text
+    >>> narrow(r"It is \boxed{\frac{1}{2}}.", ExtractionRule("boxed")).text
     '\\frac{1}{2}'
     """
     match rule.name:
@@ -130,7 +130,7 @@ def narrow(text: str, rule: ExtractionRule) -> Statement | None:
 def missing(rule: ExtractionRule) -> str:
     """Return why there is nothing to read, where `narrow` finds no part for a rule.
 
-    >>> missing(Rule("hashes"))
+    >>> missing(ExtractionRule("hashes"))
     "no '####'"
     """
     names = {"boxed": r"no \boxed{}", "hashes": "no '####'", "words": "no words that state an answer"}
