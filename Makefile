@@ -109,8 +109,8 @@ docs: setup ## write the generated pages of docs/reference again
 	$(BIN)/python .ci/handbook_table.py
 	$(BIN)/python .ci/settings_reference.py
 
-notebook: setup ## run the notebook again and keep what it shows
-	$(BIN)/python notebooks/run.py notebooks/01_find_learnable_prompts.ipynb
+notebook: setup ## run the notebooks again and keep what they show
+	$(BIN)/python notebooks/run.py notebooks notebooks/*.ipynb
 
 page: ## build the page of reports and the viewer from viewing/page, with the versions of its lock
 	mkdir -p build/page && cp -r viewing/page/. build/page

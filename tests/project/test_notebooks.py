@@ -1,9 +1,10 @@
-"""Every notebook runs from top to bottom on the bundled policy, and is kept with what it shows."""
+"""The notebooks run from top to bottom on the bundled policy, show what they speak of, and are kept with that."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -17,19 +18,58 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebook_runs(notebook: Path, tmp_path: Path, starter: Starter) -> None:
-    out = tmp_path / "executed.ipynb"
-    folders = {"HOME": str(tmp_path), "TMPDIR": str(tmp_path), "IPYTHONDIR": str(tmp_path / "ipython")}
-    command = [sys.executable, str(FOLDER / "run.py"), str(notebook), str(out)]
+def test_first_notebook_finds_and_trains(tmp_path: Path, starter: Starter) -> None:
+    _run(NOTEBOOKS[:1], tmp_path, starter)
+    assert "held-out reward" in _printed(tmp_path / NOTEBOOKS[0].name)
+
+
+@pytest.mark.e2e
+def test_groups_and_verifier_show_what_they_speak_of(tmp_path: Path, starter: Starter) -> None:
+    _run(NOTEBOOKS[1:], tmp_path, starter)
+    groups, verifier = [_printed(tmp_path / path.name) for path in NOTEBOOKS[1:]]
+    _check_groups(groups)
+    judged, new = _numbers(r"(\d+) completions judged, (\d+) of them new", verifier)
+    assert judged >= 8 * 40
+    assert new == 0  # the other notebook's rollouts are judged anew
+    before, after = _numbers(r"groups without spread: (\d+)% judged right or wrong, (\d+)% by digits", verifier)
+    assert after < before - 15
+
+
+def _run(notebooks: list[Path], folder: Path, starter: Starter) -> None:
+    folders = {"HOME": str(folder), "TMPDIR": str(folder), "IPYTHONDIR": str(folder / "ipython")}
+    command = [sys.executable, str(FOLDER / "run.py"), str(folder), *map(str, notebooks)]
     done = starter.run(command, env={**os.environ, **folders, "DO_NOT_TRACK": "1"})  # its kernel starts warm too
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.startswith(f"{out}: ")
-    assert "held-out reward" in out.read_text(encoding="utf-8")
+    assert [line.partition(":")[0] for line in done.stdout.splitlines()] == [path.name for path in notebooks]
+
+
+def _check_groups(said: str) -> None:
+    (agreed,) = _numbers(r"A, groups agree: .*advantage\| (\S+)", said)
+    spread, disagreed = _numbers(r"B, groups disagree: reward std (\S+), .*advantage\| (\S+)", said)
+    assert agreed == 0
+    assert disagreed > 0.5
+    assert _numbers(r"A, groups agree: reward std ([\d.]+)", said)[0] > 0.8 * spread  # looks as lively
+    shares = _numbers(r"within groups (\S+), between prompts (\S+), between forms (\S+)", said)
+    assert sum(shares) == pytest.approx(1, abs=0.02)
+    assert 0.2 < shares[0] < 0.7
+    everywhere, best = _numbers(r"zero-std groups: (\d+)% over all forms, (\d+)% in", said)
+    assert best < everywhere / 2
+
+
+def _numbers(pattern: str, said: str) -> list[float]:
+    found = re.search(pattern, said)
+    assert found, f"{pattern} is not in {said}"
+    return [float(number.rstrip(",")) for number in found.groups()]
+
+
+def _printed(notebook: Path) -> str:
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    shown = [output for cell in cells for output in cell.get("outputs", [])]
+    return "".join(text for output in shown if output.get("name") == "stdout" for text in output["text"])
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebook_shows_its_results(notebook: Path) -> None:
+def test_notebook_is_kept_with_its_results(notebook: Path) -> None:
     cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
     assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
     shown = [cell for cell in cells if cell["outputs"]]
@@ -37,3 +77,5 @@ def test_notebook_shows_its_results(notebook: Path) -> None:
     said = notebook.read_text()
     assert "Traceback" not in said
     assert "site-packages" not in said
+    assert not re.search(r'"/(?:tmp|home|work|root)/', said)
+    assert notebook.stat().st_size < 150_000
