@@ -45,10 +45,10 @@ def _run(notebooks: list[Path], folder: Path, starter: Starter) -> None:
 
 def _check_groups(said: str) -> None:
     (agreed,) = _numbers(r"A, groups agree: .*advantage\| (\S+)", said)
-    spread, disagreed = _numbers(r"B, groups disagree: reward std (\S+), .*advantage\| (\S+)", said)
+    deviation, disagreed = _numbers(r"B, groups disagree: reward std (\S+), .*advantage\| (\S+)", said)
     assert agreed == 0
     assert disagreed > 0.5
-    assert _numbers(r"A, groups agree: reward std ([\d.]+)", said)[0] > 0.8 * spread  # looks as lively
+    assert _numbers(r"A, groups agree: reward std ([\d.]+)", said)[0] > 0.8 * deviation  # looks as lively
     shares = _numbers(r"within groups (\S+), between prompts (\S+), between forms (\S+)", said)
     assert sum(shares) == pytest.approx(1, abs=0.02)
     assert 0.2 < shares[0] < 0.7
