@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
@@ -63,10 +64,15 @@ class EngineLoop:
             before_sleep=self._warn,
             retry_error_callback=self._give_up,
         )
-        for attempt in attempts:
-            with attempt:
-                self._attempt = attempt.retry_state
-                self._request()
+        try:
+            for attempt in attempts:
+                with attempt:
+                    self._attempt = attempt.retry_state
+                    self._request()
+        finally:  # what tenacity keeps is a cycle with this loop in it, and all rewards of the run
+            attempts.iter_state.reset()
+            with suppress(AttributeError):  # Ctrl-C may come before the first attempt
+                del self._attempt
 
     def _request(self) -> None:
         requests = (missing.request(self.settings.seed) for missing in list(self._missing.values()))

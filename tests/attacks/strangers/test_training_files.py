@@ -78,8 +78,7 @@ def _write_ablation(trap: Trap, key: str, name: str, value: Any) -> Path:
 
 @pytest.mark.parametrize(("key", "name", "value"), OPENING)
 def test_what_opens_code_or_a_host_is_no_setting_of_a_file(trap: Trap, key: str, name: str, value: Any) -> None:
-    flag = {"trl": "--trl", "engine_options": "--engine-arg"}[key]
-    said = rf"{key}\.{name} = .* a file is data: .* {flag} {name}="
+    said = rf"{key}\.{name} = .* a file is data: .* `{key}` {name}="
     with pytest.raises(LearnableError, match=rf"preset.toml: {said}"):
         find_train_preset(str(_write_preset(trap, key, name, value)))
     with pytest.raises(LearnableError, match=rf"ablation.toml: run 'one': {said}"):
