@@ -10,7 +10,10 @@ from learnable.data.curated.curated_set import CuratedSet, open_curated
 from learnable.data.storage.places import find_place
 from learnable.viewing.report import write_report
 from tests.flows.scripted_shell_for_tests import ScriptedShell
+from tests.support.domains import needs_poems
 from tests.viewing.pages_for_tests import FIND, HOSTILE, POEM, SCRIPT, make_report, read_column, read_parts, write_set
+
+pytestmark = needs_poems  # their pool mixes poems with other prompts
 
 
 @pytest.fixture(scope="module")

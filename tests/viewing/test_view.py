@@ -21,6 +21,7 @@ from learnable.data.store import Store
 from learnable.viewing.library import Library
 from learnable.viewing.server import make_app
 from tests.flows.scripted_shell_for_tests import ScriptedShell
+from tests.support.domains import needs_poems
 from tests.viewing.pages_for_tests import (
     HOSTILE,
     POEM,
@@ -31,6 +32,8 @@ from tests.viewing.pages_for_tests import (
     read_column,
     read_parts,
 )
+
+pytestmark = needs_poems  # their pool mixes poems with other prompts
 
 TOKEN, SET = "a-token", "set/v0001"
 

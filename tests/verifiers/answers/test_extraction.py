@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from learnable.verifiers.domains import VERIFIERS
 from learnable.verifiers.protocol import extract_answer, has_extractor
 from learnable.verifiers.registry import find_verifier
+from tests.support.domains import needs_poems
 
 SPECS: dict[str, dict[str, Any]] = {
     "arithmetic": {"answer": 1024},
@@ -64,6 +65,7 @@ def test_an_answer_reads_as_itself(name: str, text: str) -> None:
     assert answer is None or extract_answer(verifier, answer, SPECS[name]) == answer
 
 
+@needs_poems
 def test_no_extractor_is_not_no_answer() -> None:
     assert [name for name in VERIFIERS if has_extractor(find_verifier(name))] == sorted([*SPECS, *LARGER])
     assert extract_answer(find_verifier("poetry"), "Rain on the tin roof", {"form": "Haiku"}) is None

@@ -16,6 +16,7 @@ from learnable.verifiers.answers.families.mixed import read_shares
 from learnable.verifiers.families.prompts import builtin_prompts, count_problems, require_problems
 from learnable.verifiers.families.registry import find_family
 from learnable.verifiers.registry import find_verifier
+from tests.support.domains import needs_poems
 
 SPACES = st.one_of(
     st.tuples(st.just("arithmetic"), st.fixed_dictionaries({"largest": st.integers(1, 25), "digits": st.just(2)})),
@@ -129,6 +130,7 @@ def test_more_than_the_space_has_is_refused_with_the_knob_to_change(form: str, l
         require_problems(limit, [form])
 
 
+@needs_poems
 def test_what_the_space_has_is_not_refused_nor_what_is_not_counted() -> None:
     require_problems(441, ["Subtraction"])
     require_problems(500, ["Subtraction"], knobs={"largest": 22})
@@ -172,7 +174,9 @@ def test_decimals_are_compared_by_value_and_not_by_their_length() -> None:
         assert not {one, other} & {text for text in (one, other) if "." in text and text.endswith("0")}
 
 
-@pytest.mark.parametrize("name", [*NUMBER_FAMILIES, "mixed", "poetry", "programs", "simulated", "code"])
+@pytest.mark.parametrize(
+    "name", [*NUMBER_FAMILIES, "mixed", pytest.param("poetry", marks=needs_poems), "programs", "simulated", "code"]
+)
 def test_every_knob_is_refused_just_outside_its_declared_range(name: str) -> None:
     family = find_family(name)
     assert [knob.default for knob in family.list_knobs()] == list(family.knob_defaults().values())
