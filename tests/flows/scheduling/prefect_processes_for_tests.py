@@ -80,7 +80,8 @@ class Command:
     def close(self) -> None:
         """End it and its descendants, whatever they are doing."""
         if self.process.poll() is None:
-            self.family()
+            with suppress(psutil.NoSuchProcess):  # it may end this moment
+                self.family()
         for process in self.seen:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
