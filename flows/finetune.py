@@ -6,6 +6,7 @@ from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
 from learnable.data.progress import progress
+from learnable.flows.scheduling.events import name_run
 from learnable.flows.scheduling.run_log import logged_unless_watched
 from learnable.flows.scheduling.runs import scheduled_run
 from learnable.flows.training.stage import run_training
@@ -13,7 +14,7 @@ from learnable.train.results.report import TrainingReport
 from learnable.train.settings import TrainSettings
 
 
-@flow(name="finetune", persist_result=False)
+@flow(name="finetune", flow_run_name=name_run, persist_result=False)
 def finetune(settings: TrainSettings) -> TrainingReport:
     """Train on a curated set. Deploy it as `learnable.flows.finetune.finetune`."""
     with scheduled_run(), logged_unless_watched() as is_logged:

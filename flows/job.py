@@ -11,13 +11,14 @@ from learnable.flows.finetune import finetune
 from learnable.flows.looping.job import run_job
 from learnable.flows.looping.job_report import JobReport, render_job
 from learnable.flows.looping.pipeline import Stages
+from learnable.flows.scheduling.events import name_run
 from learnable.flows.scheduling.run_log import logged_unless_watched
 from learnable.flows.scheduling.runs import scheduled_run
 from learnable.flows.settings import CurateSettings
 from learnable.train.settings import TrainSettings
 
 
-@flow(name="job", persist_result=False)
+@flow(name="job", flow_run_name=name_run, persist_result=False)
 def job(curate: CurateSettings, train: TrainSettings) -> JobReport:
     """Find prompts and train on them, in rounds. Deploy it as `learnable.flows.job.job`."""
     with scheduled_run(), logged_unless_watched() as is_logged:

@@ -34,7 +34,7 @@ from learnable.train.results.report import TrainingReport
 from learnable.train.settings import TrainSettings
 
 if TYPE_CHECKING:
-    from learnable.flows.scheduling.serving import Timetable
+    from learnable.flows.scheduling.timetable import Timetable
 
 
 def run_curation(
@@ -122,6 +122,7 @@ def run_job(curate: CurateSettings, train: TrainSettings, *, use_prefect: bool =
 
 def serve_curation(settings: CurateSettings, train: TrainSettings | None, when: Timetable) -> None:
     """Curate on a schedule until SIGINT or SIGTERM. Raises `LearnableError` for input that no run could work with."""
+    when.refuse_own_versions("a curation")
     settings.engine.check()
     check_tracker(settings.report_to)
     with watched_by(Silence()):  # each run will say it
@@ -135,6 +136,7 @@ def serve_curation(settings: CurateSettings, train: TrainSettings | None, when: 
 
 def serve_refresh(settings: RefreshSettings, when: Timetable) -> None:
     """Refresh on a schedule, as `serve_curation` curates."""
+    when.refuse_own_versions("a refresh")
     pool = open_pool(settings)
     pool.settings.engine.check()
     from learnable.flows.refresh import refresh
@@ -160,6 +162,7 @@ def serve_training(settings: TrainSettings, when: Timetable) -> None:
 
 def serve_loop(settings: LoopSettings, when: Timetable) -> None:
     """Loop on a schedule, as `serve_training` trains. Raises `LearnableError` for settings that name one folder."""
+    when.refuse_own_versions("a loop")
     if settings.train.output:
         raise LearnableError("each scheduled loop has a folder of its own: leave out `output`")
     check_numbers(settings.train)

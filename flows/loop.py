@@ -12,12 +12,13 @@ from learnable.flows.finetune import finetune
 from learnable.flows.looping.pipeline import Stages, run_loop
 from learnable.flows.looping.report import LoopReport, render_rounds
 from learnable.flows.refresh import refresh
+from learnable.flows.scheduling.events import name_run
 from learnable.flows.scheduling.run_log import logged_unless_watched
 from learnable.flows.scheduling.runs import scheduled_run
 from learnable.flows.settings.loop import LoopSettings
 
 
-@flow(name="loop", persist_result=False)
+@flow(name="loop", flow_run_name=name_run, persist_result=False)
 def loop(settings: LoopSettings) -> LoopReport:
     """Train and refresh in rounds while that pays. Deploy it as `learnable.flows.loop.loop`."""
     with scheduled_run(), logged_unless_watched() as is_logged:

@@ -56,7 +56,9 @@ def drop_missed_runs(deployment_id: UUID) -> int:
         next_scheduled_start_time=FlowRunFilterNextScheduledStartTime(before_=datetime.now(UTC)),  # type: ignore[arg-type]
     )
     with get_client(sync_client=True) as client:
-        runs = client.read_flow_runs(flow_run_filter=due)
+        runs = [
+            run for run in client.read_flow_runs(flow_run_filter=due) if run.auto_scheduled
+        ]  # nobody asked for them
         for run in runs:
             client.set_flow_run_state(run.id, Cancelled(name="Missed", message="another run took its time"), force=True)
     return len(runs)

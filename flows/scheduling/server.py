@@ -25,6 +25,7 @@ from learnable.data.errors import LearnableError
 
 SERVER_START_SECONDS = 180.0  # it shares two cores with an engine's start
 STOP_SECONDS = 5.0
+ANSWER_SECONDS = 10.0
 PREFECT_DEFAULTS = {
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -134,6 +135,19 @@ def has_server() -> bool:
     from prefect.settings import PREFECT_API_URL
 
     return bool(PREFECT_API_URL.value())
+
+
+def check_answers(url: str) -> None:
+    """Raise `LearnableError` where no server answers at an address."""
+    import httpx
+
+    try:
+        httpx.get(f"{url.rstrip('/')}/health", timeout=ANSWER_SECONDS).raise_for_status()
+    except httpx.HTTPError as error:
+        raise LearnableError(
+            f"the Prefect server at PREFECT_API_URL {url!r} does not answer ({error}): start one with "
+            "`prefect server start`, or unset PREFECT_API_URL to let this command run its own"
+        ) from error
 
 
 def _let_clients_use(server: OwnServer) -> None:

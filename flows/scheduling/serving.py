@@ -9,54 +9,27 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
-from learnable.flows.scheduling.server import PREFECT_DEFAULTS, has_server, start_own_server
+from learnable.flows.scheduling.server import PREFECT_DEFAULTS, check_answers, has_server, start_own_server
+from learnable.flows.scheduling.timetable import Timetable
 
 if TYPE_CHECKING:
     from prefect import Flow
     from prefect.runner import Runner
 
-ANSWER_SECONDS = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Timetable:
-    """When a flow runs: at the times of a cron expression, in UTC, or every so many seconds.
-
-    Raises `LearnableError` for times that mean nothing.
-    """
-
-    cron: str | None = None
-    every: float | None = None
-
-    def __post_init__(self) -> None:
-        if (self.cron is None) == (self.every is None):
-            raise LearnableError("`cron` and `every` are two ways to say when: give one of them")
-        if self.every is not None and self.every < 1:
-            raise LearnableError(f"`every` {self.every:g} is too often: give seconds, 1 or more")
-        if self.cron is not None:
-            self._check_cron(self.cron)
-
-    def __str__(self) -> str:
-        return f"at {self.cron!r} (UTC)" if self.every is None else f"every {self.every:g} s"
-
-    def _check_cron(self, cron: str) -> None:
-        from prefect.client.schemas.schedules import CronSchedule
-
-        try:
-            CronSchedule(cron=cron)
-        except ValueError as error:
-            raise LearnableError(
-                f"`cron` {cron!r} is no cron expression: give minute, hour, day, month and weekday, such as '0 3 * * *'"
-            ) from error
-
 
 def serve_flow(flow: Flow[..., Any], name: str, parameters: Mapping[str, object], when: Timetable) -> None:
-    """Run a flow when it is due, one run at a time, each in a process of its own, until SIGINT or SIGTERM."""
+    """Run a flow when it is due, one run at a time, each in a process of its own, until SIGINT or SIGTERM.
+
+    With a work pool, deploy it instead: its workers run it. Raises `LearnableError` where no server answers.
+    """
+    if when.work_pool is not None:
+        from learnable.flows.scheduling.deploying import deploy_flow
+
+        deploy_flow(flow, name, parameters, when)
+        return
     with scheduling_server() as url:
         from prefect.runner import Runner
 
@@ -64,8 +37,7 @@ def serve_flow(flow: Flow[..., Any], name: str, parameters: Mapping[str, object]
 
         runner = Runner(name=name, limit=1)
         os.environ[SERVED] = "1"  # its runs inherit it
-        schedule: dict[str, Any] = {"cron": when.cron} if when.every is None else {"interval": when.every}
-        runner.add_flow(flow, name=name, parameters=dict(parameters), **schedule)
+        runner.add_flow(flow, name=name, parameters=dict(parameters), **when.schedule)
         progress().note(f"{flow.name}/{name} runs {when}, on the Prefect server at {url}; Ctrl-C ends it")
         with suppress(asyncio.CancelledError):
             asyncio.run(_serve_until_stopped(runner))
@@ -85,7 +57,7 @@ def scheduling_server() -> Iterator[str]:
 
     if has_server():
         url = str(PREFECT_API_URL.value())
-        _check_answers(url)
+        check_answers(url)
         yield url
         return
     progress().stage("Starting a Prefect server")
@@ -131,15 +103,3 @@ def _stop_run(pid: int, *, kill: bool) -> None:
     has_begun = os.getpgid(pid) == pid  # until then there is nothing to save, and nobody to take Ctrl-C in good order
     gently = signal.SIGINT if has_begun else signal.SIGTERM
     os.kill(pid, signal.SIGKILL if kill else gently)
-
-
-def _check_answers(url: str) -> None:
-    import httpx
-
-    try:
-        httpx.get(f"{url.rstrip('/')}/health", timeout=ANSWER_SECONDS).raise_for_status()
-    except httpx.HTTPError as error:
-        raise LearnableError(
-            f"the Prefect server at PREFECT_API_URL {url!r} does not answer ({error}): start one with "
-            "`prefect server start`, or unset PREFECT_API_URL to let this command run its own"
-        ) from error

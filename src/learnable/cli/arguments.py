@@ -18,7 +18,7 @@ from learnable.flows.settings import CurateSettings
 from learnable.rollouts.registry import EngineSettings, find_engine, list_engines
 
 if TYPE_CHECKING:
-    from learnable.flows.scheduling.serving import Timetable
+    from learnable.flows.scheduling.timetable import Timetable
 
 
 DEFAULTS = CurateSettings()
@@ -60,16 +60,29 @@ class ScheduleArguments:
         schedule_option(help="Run at these times (UTC) until stopped: minute hour day month weekday, as '0 3 * * *'."),
     ] = None
     every: Annotated[float | None, schedule_option(help="Run every so many seconds until stopped.")] = None
+    work_pool: Annotated[
+        str | None,
+        schedule_option(
+            help="Deploy it to this work pool of your Prefect server, whose workers run it; made where it is missing."
+        ),
+    ] = None
+    on_published: Annotated[
+        bool, schedule_option("--on-published", help="With --work-pool: run when its set has a new version.")
+    ] = False
+    time_limit: Annotated[
+        float | None, schedule_option(help="With --work-pool: cancel a run after so many seconds.")
+    ] = None
 
     def timetable(self, *, prefect: bool) -> Timetable | None:
         """Return when to run, None for now and once. Raises `LearnableError` for what cannot work."""
-        if self.cron is None and self.every is None:
+        given = (self.cron, self.every, self.work_pool, self.time_limit)
+        if not self.on_published and given == (None,) * len(given):
             return None
         if not prefect:
             raise LearnableError("--no-prefect runs at once: leave it out to run on a schedule, which is Prefect's")
-        from learnable.flows.scheduling.serving import Timetable
+        from learnable.flows.scheduling.timetable import Timetable
 
-        return Timetable(self.cron, self.every)
+        return Timetable(self.cron, self.every, self.work_pool, self.on_published, self.time_limit)
 
 
 def name_verifier(verifier: str, reward_range: str | None, passes_at: float | None) -> str:

@@ -58,10 +58,10 @@ class Command:
     def listen(self, enough: Callable[[], bool]) -> bool:
         """Wait until what was said is `enough` or everyone has closed the pipe; return whether it was enough."""
         end = time.monotonic() + PATIENCE
-        while not enough() and not self.ended:
+        while not (is_enough := enough()) and not self.ended:
             assert time.monotonic() < end, f"waited for too long:\n{self.said}"
             time.sleep(0.05)
-        return enough()
+        return is_enough or enough()
 
     def wait_for(self, text: str, times: int = 1) -> None:
         """Wait until it says `text`."""

@@ -10,9 +10,11 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
+import yaml
 from prefect.exceptions import ParameterTypeError
 
 from learnable.flows.curate import curate
+from learnable.flows.scheduling.events import PUBLISHED, set_resource
 from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
 from learnable.flows.settings.loop import LoopSettings
 from learnable.rollouts.settings import RaySettings, ServerSettings, SimulatedSettings
@@ -69,3 +71,18 @@ def test_a_deployment_gets_its_settings_back() -> None:
 def test_an_engine_that_is_not_known_or_an_address_that_it_does_not_use_is_refused(engine: Mapping[str, Any]) -> None:
     with pytest.raises(ParameterTypeError, match="engine"):
         curate.validate_parameters({"settings": {"engine": engine}})
+
+
+def test_the_file_for_prefect_deploy_names_flows_and_settings_that_work() -> None:
+    written = yaml.safe_load((ROOT / "prefect.yaml").read_text(encoding="utf-8"))["deployments"]
+    found = load([(one["entrypoint"], one["parameters"]) for one in written])
+    assert [parameters["settings"].partition("(")[0] for parameters in found] == [
+        "CurateSettings",
+        "TrainSettings",
+        "RefreshSettings",
+        "LoopSettings",
+    ]
+    (trigger,) = [trigger for one in written for trigger in one.get("triggers", ())]
+    assert trigger["expect"] == [PUBLISHED]
+    assert trigger["match"] == {"prefect.resource.id": set_resource("nightly")}
+    assert written[0]["parameters"]["settings"]["name"] == "nightly"

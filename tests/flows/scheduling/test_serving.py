@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 import signal
-import socket
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 
-import httpx
 import pytest
 
 from tests.flows.scheduling.prefect_processes_for_tests import Command, still_alive
 from tests.project.documents_for_tests import ROOT, read_blocks
-from tests.support.warm_starts import Starter
 
 pytestmark = pytest.mark.e2e
 
@@ -25,27 +21,6 @@ FIND = ("-m", "learnable", "find", *SIMULATED, "--every", "3")
 CRON = "0 3 * * *"
 PAGE = ROOT / "docs" / "how-to" / "run-on-a-schedule.md"
 TYPED = {block.language: block.text for block in read_blocks(PAGE) if CRON in block.text}
-
-
-@pytest.fixture(scope="module")
-def prefect_url(tmp_path_factory: pytest.TempPathFactory, starter: Starter) -> Iterator[str]:
-    """The address of a Prefect server as `prefect server start` starts it."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    typed = ("-m", "prefect", "server", "start", "--no-ui", "--port", port)
-    server = Command(starter, tmp_path_factory.mktemp("server"), *typed)
-    url = f"http://127.0.0.1:{port}/api"
-    assert server.listen(lambda: answers(url)), server.said
-    yield url
-    server.process.send_signal(signal.SIGTERM)
-    server.listen(lambda: False)
-    server.close()
-
-
-def answers(url: str) -> bool:
-    with suppress(httpx.HTTPError):
-        return httpx.get(f"{url}/health", timeout=1, trust_env=False).is_success
-    return False
 
 
 def check_runs(served: Command, store: Path, *, runs: int = 2) -> None:

@@ -26,7 +26,7 @@ from learnable.train.settings import MEASURED, TRAINED_ON, TrainSettings
 from learnable.train.trl_options import read_trl_options
 
 if TYPE_CHECKING:
-    from learnable.flows.scheduling.serving import Timetable
+    from learnable.flows.scheduling.timetable import Timetable
 
 TRAIN_HELP = """
 Train on a curated set with TRL, and say whether held-out reward rose. With --pool (or --form, or --family \

@@ -1,0 +1,176 @@
+"""Deployments as users run them: one Prefect server and one worker of a pool, which all tests of this file share."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from learnable.data.errors import LearnableError
+from learnable.flows.scheduling.timetable import Timetable
+from tests.flows.scheduling.prefect_processes_for_tests import PATIENCE, Command, home_of
+from tests.support.warm_starts import Starter
+
+POOL = "nights"
+FIND = ("find", "--prompts", "rows.jsonl", "--engine", "simulated", "--store", "store", "--work-pool", POOL)
+
+
+class Site:
+    """The server, the folder in which the worker runs, and the worker."""
+
+    def __init__(self, starter: Starter, folder: Path, url: str) -> None:
+        self.starter, self.folder, self.url = starter, folder, url
+        self.client = httpx.Client(base_url=url, trust_env=False, timeout=30)
+        self.worker = self.start_worker()
+
+    def start_worker(self) -> Command:
+        typed = ("-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process")
+        often = {"PREFECT_WORKER_QUERY_SECONDS": "1", "PREFECT_API_URL": self.url}
+        return Command(None, self.folder, *typed, **often)
+
+    def type(self, *words: str) -> None:
+        """Type a command to its end."""
+        command = [sys.executable, "-m", "learnable", *words]
+        environment = home_of(self.folder) | {"PREFECT_API_URL": self.url}
+        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def ask(self, path: str, **said: Any) -> Any:
+        answer = self.client.post(path, json=said)
+        answer.raise_for_status()
+        return answer.json()
+
+    def deployment(self, name: str) -> dict[str, Any]:
+        return dict(self.client.get(f"deployments/name/{name}").raise_for_status().json())
+
+    def start_run(self, name: str, **settings: Any) -> httpx.Response:
+        """Start a run as the form of the UI does: what the deployment has, with some of it changed."""
+        there = self.deployment(name)
+        parameters = {"settings": there["parameters"]["settings"] | settings}
+        return self.client.post(f"deployments/{there['id']}/create_flow_run", json={"parameters": parameters})
+
+    def runs(self, name: str) -> list[dict[str, Any]]:
+        wanted = {"id": {"any_": [self.deployment(name)["id"]]}}
+        return list(self.ask("flow_runs/filter", deployments=wanted))
+
+    def run(self, run_id: str) -> dict[str, Any]:
+        return dict(self.client.get(f"flow_runs/{run_id}").raise_for_status().json())
+
+    def wait(self, enough: Callable[[], object]) -> None:
+        end = time.monotonic() + PATIENCE
+        while not enough():
+            assert time.monotonic() < end, self.worker.said[-6000:]
+            time.sleep(0.3)
+
+
+def write_rows(folder: Path, count: int) -> None:
+    rows = [{"prompt": f"question {n}", "verifier": "simulated", "spec": {"rate": n % 10 / 10}} for n in range(count)]
+    (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, starter: Starter, prefect_url: str) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("site")
+    write_rows(folder, 20)
+    one = Site(starter, folder, prefect_url)
+    yield one
+    one.worker.close()
+
+
+@pytest.mark.e2e
+def test_a_schedule_makes_versions_and_a_training_starts_on_each(site: Site) -> None:
+    site.type(*FIND, "--name", "nightly", "--every", "4")
+    versions = site.folder / "store" / "curated" / "nightly"
+    site.wait(lambda: (versions / "v0001" / "report.html").exists())
+    elsewhere = ("--work-pool", "trainers", "--on-published")  # that pool has no worker: what starts waits there
+    site.type("train", "--curated", "store/curated/nightly", *elsewhere)
+    assert site.runs("finetune/nightly") == []
+
+    write_rows(site.folder, 40)  # as questions come in; nobody types
+    site.wait(lambda: (versions / "v0002" / "report.html").exists())
+    site.wait(lambda: site.runs("finetune/nightly"))
+    (training,) = site.runs("finetune/nightly")
+    assert training["created_by"]["type"] == "AUTOMATION"
+    site.client.patch(f"deployments/{site.deployment('curate/nightly')['id']}", json={"paused": True})
+
+    done = [run for run in site.runs("curate/nightly") if run["state_type"] == "COMPLETED"]
+    assert {run["name"] for run in done} == {"nightly by the usual policy"}
+    assert {tuple(run["tags"]) for run in done} == {("learnable", "nightly")}
+    artifacts = site.ask("artifacts/filter", artifacts={"flow_run_id": {"any_": [run["id"] for run in done]}})
+    kinds = {artifact["key"]: artifact["type"] for artifact in artifacts}
+    assert kinds == {
+        "curated": "markdown", "curated-forms": "table", "curated-report": "markdown", "rollouts": "progress",
+    }  # fmt: skip
+    assert any("v0002/report.html" in artifact["data"] for artifact in artifacts if artifact["key"] == "curated-report")
+
+
+@pytest.mark.e2e
+def test_a_run_starts_with_other_parameters_as_the_form_of_the_ui_sends_them(site: Site) -> None:
+    site.type(*FIND, "--name", "typed")
+    refused = site.start_run("curate/typed", group_size=1)
+    assert refused.status_code == httpx.codes.CONFLICT
+    assert "minimum of 2" in refused.text
+
+    asked = site.start_run("curate/typed", name="other", group_size=8).raise_for_status().json()["id"]
+    site.wait(lambda: site.run(asked)["state_type"] in ("COMPLETED", "FAILED", "CRASHED"))
+    assert site.run(asked)["state_type"] == "COMPLETED", site.worker.said[-6000:]
+    manifest = json.loads((site.folder / "store" / "curated" / "other" / "v0001" / "manifest.json").read_text())
+    assert manifest["group_size"] == 8
+    assert not (site.folder / "store" / "curated" / "typed").exists()
+
+
+@pytest.mark.e2e
+def test_the_run_of_a_killed_worker_goes_on_from_the_ledger(site: Site) -> None:
+    site.type(*FIND, "--name", "slow", "--engine-arg", "group_seconds=0.3", "--store", "slow-store")
+    sooner = "from learnable.flows.scheduling.deploying import automate_recovery as a; a(35)"
+    environment = home_of(site.folder) | {"PREFECT_API_URL": site.url}
+    subprocess.run([sys.executable, "-c", sooner], env=environment, check=True)
+    run = site.start_run("curate/slow").raise_for_status().json()["id"]
+    ledger = site.folder / "slow-store"
+    site.wait(lambda: list(ledger.rglob("rollouts/**/*.parquet")))
+    for process in site.worker.family():
+        process.send_signal(signal.SIGKILL)
+    paid = list(ledger.rglob("rollouts/**/*.parquet"))
+    site.worker.close()
+    assert site.run(run)["state_type"] == "RUNNING"  # nobody is left to say otherwise
+
+    site.worker = site.start_worker()
+    site.wait(lambda: site.run(run)["state_type"] in ("COMPLETED", "FAILED", "CRASHED"))
+    assert site.run(run)["state_type"] == "COMPLETED", site.worker.said[-6000:]
+    assert set(paid) <= set(ledger.rglob("rollouts/**/*.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"on_published": True}, "`on_published` is for runs of a work pool"),
+        ({"time_limit": 60.0}, "`time_limit` is for runs of a work pool"),
+        ({"work_pool": "gpu", "time_limit": 1.0}, "`time_limit` 1 is too short"),
+        ({"work_pool": "gpu", "cron": "0 3 * * *", "every": 3.0}, "`cron` and `every` are two ways"),
+        ({"work_pool": " "}, "`work_pool` '' names nothing"),
+    ],
+)
+def test_what_no_pool_can_do_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(LearnableError, match=message):
+        Timetable(**given)
+
+
+def test_what_publishes_versions_cannot_start_on_them() -> None:
+    with pytest.raises(LearnableError, match="`on_published` is for training"):
+        Timetable(work_pool="gpu", on_published=True).refuse_own_versions("a refresh")
+
+
+def test_a_pool_needs_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    from learnable.flows.scheduling import deploying
+
+    monkeypatch.setattr(deploying, "has_server", lambda: False)
+    with pytest.raises(LearnableError, match="start one with `prefect server start`"):
+        deploying.require_server()
