@@ -1,9 +1,8 @@
-"""Deploys a flow to a work pool of a Prefect server: workers run it, and automations start and recover its runs."""
+"""Deploys a flow to a work pool of a Prefect server: workers run it, and automations start its runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +14,6 @@ from learnable.flows.scheduling.timetable import Timetable
 
 if TYPE_CHECKING:
     from prefect import Flow
-    from prefect.events import EventTrigger
-
-HEARTBEAT = "PREFECT_FLOWS_HEARTBEAT_FREQUENCY"
-HEARTBEAT_SECONDS = 30  # the least that Prefect takes
-SILENCE_SECONDS = 90.0  # three of them
-ENDED = ("Completed", "Failed", "Cancelled", "Crashed", "AwaitingRetry")
 
 
 def deploy_flow(flow: Flow[..., Any], name: str, parameters: Mapping[str, object], when: Timetable) -> None:
@@ -40,16 +33,13 @@ def deploy_flow(flow: Flow[..., Any], name: str, parameters: Mapping[str, object
         tags=["learnable", name],
         triggers=[_start_on_version(flow.name, name)] if when.on_published else [],
         entrypoint_type=EntrypointType.MODULE_PATH,
-        job_variables={"working_dir": str(Path.cwd()), "env": {HEARTBEAT: str(HEARTBEAT_SECONDS)}},
+        job_variables={"working_dir": str(Path.cwd())},
         **when.schedule,
     )
     deployment.apply(_sync=True)
-    automate_recovery()
-    if when.time_limit is not None:
-        automate_time_limit(f"{flow.name}/{name}", name, when.time_limit)
     progress().note(
         f"{flow.name}/{name} is deployed on the Prefect server at {url}; its runs need a worker: "
-        f"prefect worker start --pool {pool}"
+        f"prefect worker start --pool {pool} --limit 1"
     )
 
 
@@ -64,7 +54,7 @@ def _start_on_version(flow: str, name: str) -> Any:
 
 
 def make_pool(name: str) -> None:
-    """Make a work pool of processes where there is none of this name, for one run at a time."""
+    """Make a work pool of processes where there is none of this name."""
     from prefect import get_client
     from prefect.client.schemas.actions import WorkPoolCreate
     from prefect.exceptions import ObjectNotFound
@@ -73,63 +63,7 @@ def make_pool(name: str) -> None:
         try:
             client.read_work_pool(name)
         except ObjectNotFound:
-            client.create_work_pool(WorkPoolCreate(name=name, type="process", concurrency_limit=1))
-
-
-def automate_recovery(silence: float = SILENCE_SECONDS) -> None:
-    """Let the server schedule a run anew that says nothing for so many seconds: it goes on from the ledger."""
-    from prefect.client.schemas.objects import StateType
-    from prefect.events.actions import ChangeFlowRunState
-
-    heartbeat = "prefect.flow-run.heartbeat"
-    trigger = _watch({heartbeat}, {heartbeat, *_ends()}, silence, ("learnable",))
-    message = "its process ended without a word; the run goes on from the ledger"
-    again = ChangeFlowRunState(state=StateType.SCHEDULED, name="AwaitingRetry", message=message, force=True)
-    _automate("learnable: recover runs", trigger, again)
-
-
-def automate_time_limit(what: str, tag: str, seconds: float) -> None:
-    """Let the server cancel runs with a tag that take longer."""
-    from prefect.events.actions import CancelFlowRun
-
-    trigger = _watch({"prefect.flow-run.Running"}, _ends(), seconds, ("learnable", tag))
-    _automate(f"learnable: time limit of {what}", trigger, CancelFlowRun())
-
-
-def _ends() -> set[str]:
-    return {f"prefect.flow-run.{state}" for state in ENDED}
-
-
-def _watch(after: set[str], expect: set[str], seconds: float, tags: Sequence[str]) -> EventTrigger:
-    """Return what fires where a run with these tags has one event and then, for so many seconds, none of the others."""
-    from prefect.events import EventTrigger
-    from prefect.events.schemas.automations import Posture
-
-    related = [{"prefect.resource.role": "tag", "prefect.resource.id": f"prefect.tag.{tag}"} for tag in tags]
-    return EventTrigger(
-        after=after,
-        expect=expect,
-        match={"prefect.resource.id": "prefect.flow-run.*"},
-        match_related=related,  # type: ignore[arg-type]
-        for_each={"prefect.resource.id"},
-        posture=Posture.Proactive,
-        threshold=1,
-        within=timedelta(seconds=seconds),
-    )
-
-
-def _automate(name: str, trigger: EventTrigger, action: Any) -> None:
-    """Create an automation, or bring the one of this name up to date."""
-    from prefect.automations import Automation
-
-    automation = Automation(name=name, trigger=trigger, actions=[action])
-    try:
-        there = Automation.read(name=name, _sync=True)  # type: ignore[call-overload]
-    except ValueError:
-        automation.create(_sync=True)  # type: ignore[call-arg]
-    else:
-        automation.id = there.id
-        automation.update(_sync=True)  # type: ignore[call-arg]
+            client.create_work_pool(WorkPoolCreate(name=name, type="process"))
 
 
 def require_server() -> str:

@@ -7,23 +7,20 @@ from typing import Any
 
 from learnable.data.errors import LearnableError
 
-MIN_LIMIT = 10.0  # seconds, the least that an automation waits
-
 
 @dataclass(frozen=True, slots=True)
 class Timetable:
     """When a flow runs: at the times of a cron expression, in UTC, or every so many seconds; and where.
 
     Workers of the `work_pool` run it, this process where there is none. With one, there may be no times: runs start
-    when somebody asks for one or, where `on_published`, when the set has a new version. `time_limit` cancels runs
-    after so many seconds. Raises `LearnableError` for times that mean nothing.
+    when somebody asks for one or, where `on_published`, when the set has a new version. Raises
+    `LearnableError` for times that mean nothing.
     """
 
     cron: str | None = None
     every: float | None = None
     work_pool: str | None = None
     on_published: bool = False
-    time_limit: float | None = None
 
     def __post_init__(self) -> None:
         self._check_pool()
@@ -38,11 +35,8 @@ class Timetable:
         return f"at {self.cron!r} (UTC)" if self.every is None else f"every {self.every:g} s"
 
     def _check_pool(self) -> None:
-        if self.time_limit is not None and self.time_limit < MIN_LIMIT:
-            raise LearnableError(f"`time_limit` {self.time_limit:g} is too short: give seconds, {MIN_LIMIT:g} or more")
-        if self.work_pool is None and (self.on_published or self.time_limit is not None):
-            name = "on_published" if self.on_published else "time_limit"
-            raise LearnableError(f"`{name}` is for runs of a work pool: give `work_pool` too")
+        if self.work_pool is None and self.on_published:
+            raise LearnableError("`on_published` is for runs of a work pool: give `work_pool` too")
         if self.work_pool is not None and not self.work_pool.strip():
             raise LearnableError("`work_pool` '' names nothing: give the name of a work pool, such as gpu")
 

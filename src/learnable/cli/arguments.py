@@ -69,20 +69,17 @@ class ScheduleArguments:
     on_published: Annotated[
         bool, schedule_option("--on-published", help="With --work-pool: run when its set has a new version.")
     ] = False
-    time_limit: Annotated[
-        float | None, schedule_option(help="With --work-pool: cancel a run after so many seconds.")
-    ] = None
 
     def timetable(self, *, prefect: bool) -> Timetable | None:
         """Return when to run, None for now and once. Raises `LearnableError` for what cannot work."""
-        given = (self.cron, self.every, self.work_pool, self.time_limit)
+        given = (self.cron, self.every, self.work_pool)
         if not self.on_published and given == (None,) * len(given):
             return None
         if not prefect:
             raise LearnableError("--no-prefect runs at once: leave it out to run on a schedule, which is Prefect's")
         from learnable.flows.scheduling.timetable import Timetable
 
-        return Timetable(self.cron, self.every, self.work_pool, self.on_published, self.time_limit)
+        return Timetable(self.cron, self.every, self.work_pool, self.on_published)
 
 
 def name_verifier(verifier: str, reward_range: str | None, passes_at: float | None) -> str:

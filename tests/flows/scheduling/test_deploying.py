@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 import time
@@ -13,11 +12,12 @@ from typing import Any
 
 import httpx
 import pytest
+from prefect.states import Failed
 
 from learnable.data.errors import LearnableError
+from learnable.flows.curate import may_pass
 from learnable.flows.scheduling.timetable import Timetable
 from tests.flows.scheduling.prefect_processes_for_tests import PATIENCE, Command, home_of
-from tests.support.warm_starts import Starter
 
 POOL = "nights"
 FIND = ("find", "--prompts", "rows.jsonl", "--engine", "simulated", "--store", "store", "--work-pool", POOL)
@@ -26,8 +26,8 @@ FIND = ("find", "--prompts", "rows.jsonl", "--engine", "simulated", "--store", "
 class Site:
     """The server, the folder in which the worker runs, and the worker."""
 
-    def __init__(self, starter: Starter, folder: Path, url: str) -> None:
-        self.starter, self.folder, self.url = starter, folder, url
+    def __init__(self, folder: Path, url: str) -> None:
+        self.folder, self.url = folder, url
         self.client = httpx.Client(base_url=url, trust_env=False, timeout=30)
         self.worker = self.start_worker()
 
@@ -77,10 +77,10 @@ def write_rows(folder: Path, count: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, starter: Starter, prefect_url: str) -> Iterator[Site]:
+def site(tmp_path_factory: pytest.TempPathFactory, prefect_url: str) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("site")
     write_rows(folder, 20)
-    one = Site(starter, folder, prefect_url)
+    one = Site(folder, prefect_url)
     yield one
     one.worker.close()
 
@@ -103,7 +103,7 @@ def test_a_schedule_makes_versions_and_a_training_starts_on_each(site: Site) -> 
 
     done = [run for run in site.runs("curate/nightly") if run["state_type"] == "COMPLETED"]
     assert {run["name"] for run in done} == {"nightly by the usual policy"}
-    assert {tuple(run["tags"]) for run in done} == {("learnable", "nightly")}
+    assert all({"learnable", "nightly"} <= set(run["tags"]) for run in done)
     artifacts = site.ask("artifacts/filter", artifacts={"flow_run_id": {"any_": [run["id"] for run in done]}})
     kinds = {artifact["key"]: artifact["type"] for artifact in artifacts}
     assert kinds == {
@@ -127,33 +127,10 @@ def test_a_run_starts_with_other_parameters_as_the_form_of_the_ui_sends_them(sit
     assert not (site.folder / "store" / "curated" / "typed").exists()
 
 
-@pytest.mark.e2e
-def test_the_run_of_a_killed_worker_goes_on_from_the_ledger(site: Site) -> None:
-    site.type(*FIND, "--name", "slow", "--engine-arg", "group_seconds=0.3", "--store", "slow-store")
-    sooner = "from learnable.flows.scheduling.deploying import automate_recovery as a; a(35)"
-    environment = home_of(site.folder) | {"PREFECT_API_URL": site.url}
-    subprocess.run([sys.executable, "-c", sooner], env=environment, check=True)
-    run = site.start_run("curate/slow").raise_for_status().json()["id"]
-    ledger = site.folder / "slow-store"
-    site.wait(lambda: list(ledger.rglob("rollouts/**/*.parquet")))
-    for process in site.worker.family():
-        process.send_signal(signal.SIGKILL)
-    paid = list(ledger.rglob("rollouts/**/*.parquet"))
-    site.worker.close()
-    assert site.run(run)["state_type"] == "RUNNING"  # nobody is left to say otherwise
-
-    site.worker = site.start_worker()
-    site.wait(lambda: site.run(run)["state_type"] in ("COMPLETED", "FAILED", "CRASHED"))
-    assert site.run(run)["state_type"] == "COMPLETED", site.worker.said[-6000:]
-    assert set(paid) <= set(ledger.rglob("rollouts/**/*.parquet"))
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"on_published": True}, "`on_published` is for runs of a work pool"),
-        ({"time_limit": 60.0}, "`time_limit` is for runs of a work pool"),
-        ({"work_pool": "gpu", "time_limit": 1.0}, "`time_limit` 1 is too short"),
         ({"work_pool": "gpu", "cron": "0 3 * * *", "every": 3.0}, "`cron` and `every` are two ways"),
         ({"work_pool": " "}, "`work_pool` '' names nothing"),
     ],
@@ -166,6 +143,14 @@ def test_what_no_pool_can_do_is_refused(given: dict[str, Any], message: str) -> 
 def test_what_publishes_versions_cannot_start_on_them() -> None:
     with pytest.raises(LearnableError, match="`on_published` is for training"):
         Timetable(work_pool="gpu", on_published=True).refuse_own_versions("a refresh")
+
+
+def test_only_a_deployments_run_tries_again_and_not_what_a_message_explains(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed, explained = Failed(data=OSError("the disk was away")), Failed(data=LearnableError("no such file"))
+    assert not may_pass(None, None, failed)
+    monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__ID", "a-deployment")
+    assert may_pass(None, None, failed)
+    assert not may_pass(None, None, explained)
 
 
 def test_a_pool_needs_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
