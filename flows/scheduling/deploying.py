@@ -38,8 +38,7 @@ def deploy_flow(flow: Flow[..., Any], name: str, parameters: Mapping[str, object
     )
     deployment.apply(_sync=True)
     progress().note(
-        f"{flow.name}/{name} is deployed on the Prefect server at {url}; its runs need a worker: "
-        f"prefect worker start --pool {pool} --limit 1"
+        f"{flow.name}/{name} is deployed on the Prefect server at {url}; its runs need a worker of the pool {pool}"
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 from prefect.events import emit_event
@@ -51,7 +50,7 @@ def set_resource(name: str) -> str:
     return f"learnable.set.{name}"
 
 
-def show_version(curated: str, run_id: str, key: str, text: str, rows: Iterable[Mapping[str, Any]] = ()) -> None:
+def show_version(curated: str, run_id: str, key: str, text: str, rows: Iterable[Mapping[str, object]] = ()) -> None:
     """Leave a text, a table and a link to the report of a version, and tell where this run has published it.
 
     Args:

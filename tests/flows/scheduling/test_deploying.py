@@ -119,9 +119,9 @@ def test_a_run_starts_with_other_parameters_as_the_form_of_the_ui_sends_them(sit
     assert refused.status_code == httpx.codes.CONFLICT
     assert "minimum of 2" in refused.text
 
-    asked = site.start_run("curate/typed", name="other", group_size=8).raise_for_status().json()["id"]
-    site.wait(lambda: site.run(asked)["state_type"] in ("COMPLETED", "FAILED", "CRASHED"))
-    assert site.run(asked)["state_type"] == "COMPLETED", site.worker.said[-6000:]
+    started = site.start_run("curate/typed", name="other", group_size=8).raise_for_status().json()["id"]
+    site.wait(lambda: site.run(started)["state_type"] in ("COMPLETED", "FAILED", "CRASHED"))
+    assert site.run(started)["state_type"] == "COMPLETED", site.worker.said[-6000:]
     manifest = json.loads((site.folder / "store" / "curated" / "other" / "v0001" / "manifest.json").read_text())
     assert manifest["group_size"] == 8
     assert not (site.folder / "store" / "curated" / "typed").exists()
