@@ -14,7 +14,7 @@ from prefect.utilities.annotations import quote
 from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.flows.curation.pipeline import run_curation
-from learnable.flows.curation.report import CurationReport, describe_outcome, render_markdown, tabulate
+from learnable.flows.curation.report import CurationReport, describe_outcome, render_markdown
 from learnable.flows.engines import stop_engines
 from learnable.flows.finetune import finetune
 from learnable.flows.scheduling.events import name_run, show_version
@@ -43,7 +43,7 @@ def curate(settings: CurateSettings, train: TrainSettings | None = None) -> Cura
             report = run_curation(settings, step=as_task)
             if is_logged:  # nobody sees the table
                 progress().note(f"{describe_outcome(report)} {report.curated}")
-        show_version(report.curated, report.run_id, "curated", render_markdown(report), tabulate(report))
+        show_version(report.curated, report.run_id, "curated", render_markdown(report), report.forms)
         if train is not None:
             stop_engines()  # an engine and a trainer never share a machine's memory
             report = replace(report, training=finetune(replace(train, curated=report.curated)))

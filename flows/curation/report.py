@@ -150,12 +150,6 @@ def build_report(
     )
 
 
-def tabulate(report: CurationReport) -> list[JsonObject]:
-    """Return a row a form: prompts, kept ones, rollouts, tokens, mean reward and learnability."""
-    columns = ("form", "prompts", "kept", "rollouts", "tokens", "mean", "learnability", "zero_std_share", "errors")
-    return [{name: row.get(name) for name in columns} for row in to_plain(report.forms)]
-
-
 def list_figures(report: CurationReport) -> dict[str, float]:
     """Return what a tracker hears at the end: spend and yield, and the expected precision where prompts were kept."""
     totals = report.totals

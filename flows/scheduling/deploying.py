@@ -34,7 +34,8 @@ def deploy_flow(flow: Flow[..., Any], name: str, parameters: Mapping[str, object
         triggers=[_start_on_version(flow.name, name)] if when.on_published else [],
         entrypoint_type=EntrypointType.MODULE_PATH,
         job_variables={"working_dir": str(Path.cwd())},
-        **when.schedule,
+        cron=when.cron,
+        interval=when.every,
     )
     deployment.apply(_sync=True)
     progress().note(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 from prefect.events import emit_event
 from prefect.runtime import flow_run
 
 from learnable.data.curated.curated_set import CuratedSet, open_curated
+from learnable.data.curated.manifest import SummaryRow
+from learnable.data.curated.record import to_plain
 from learnable.flows.scheduling.server import has_server
 from learnable.viewing.report import REPORT
 
 PUBLISHED = "learnable.set.published"
+COLUMNS = ("form", "prompts", "kept", "rollouts", "tokens", "mean", "learnability", "zero_std_share", "errors")
 
 
 def name_run() -> str:
@@ -50,7 +53,7 @@ def set_resource(name: str) -> str:
     return f"learnable.set.{name}"
 
 
-def show_version(curated: str, run_id: str, key: str, text: str, rows: Iterable[Mapping[str, object]] = ()) -> None:
+def show_version(curated: str, run_id: str, key: str, text: str, forms: Iterable[SummaryRow] = ()) -> None:
     """Leave a text, a table and a link to the report of a version, and tell where this run has published it.
 
     Args:
@@ -58,13 +61,13 @@ def show_version(curated: str, run_id: str, key: str, text: str, rows: Iterable[
         run_id: the run; a version that an earlier one published is not told again.
         key: the artifacts' name.
         text: Markdown.
-        rows: of the table, none for no table.
+        forms: the rows of a table, none for no table.
 
     Raises `LearnableError` where the version cannot be read.
     """
     version = open_curated(curated)
     create_markdown_artifact(text, key=key, description=curated)
-    if table := [dict(row) for row in rows]:
+    if table := [{name: row.get(name) for name in COLUMNS} for row in to_plain(tuple(forms))]:
         create_table_artifact(table, key=f"{key}-forms", description=f"Forms of {curated}")
     report = version.path / REPORT
     if report.exists():

@@ -37,7 +37,7 @@ def serve_flow(flow: Flow[..., Any], name: str, parameters: Mapping[str, object]
 
         runner = Runner(name=name, limit=1)
         os.environ[SERVED] = "1"  # its runs inherit it
-        runner.add_flow(flow, name=name, parameters=dict(parameters), **when.schedule)
+        runner.add_flow(flow, name=name, parameters=dict(parameters), cron=when.cron, interval=when.every)
         progress().note(f"{flow.name}/{name} runs {when}, on the Prefect server at {url}; Ctrl-C ends it")
         with suppress(asyncio.CancelledError):
             asyncio.run(_serve_until_stopped(runner))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from learnable.data.errors import LearnableError
 
@@ -39,13 +38,6 @@ class Timetable:
             raise LearnableError("`on_published` is for runs of a work pool: give `work_pool` too")
         if self.work_pool is not None and not self.work_pool.strip():
             raise LearnableError("`work_pool` '' names nothing: give the name of a work pool, such as gpu")
-
-    @property
-    def schedule(self) -> dict[str, Any]:
-        """The times as Prefect takes them; empty where there are none."""
-        if self.every is not None:
-            return {"interval": self.every}
-        return {} if self.cron is None else {"cron": self.cron}
 
     def _check_cron(self, cron: str) -> None:
         from prefect.client.schemas.schedules import CronSchedule

@@ -32,7 +32,7 @@ class Site:
         self.worker = self.start_worker()
 
     def start_worker(self) -> Command:
-        typed = ("-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process")
+        typed = ("-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process", "--limit", "1")
         often = {"PREFECT_WORKER_QUERY_SECONDS": "1", "PREFECT_API_URL": self.url}
         return Command(None, self.folder, *typed, **often)
 
