@@ -54,7 +54,7 @@ def _start_on_version(flow: str, name: str) -> Any:
 
 
 def make_pool(name: str) -> None:
-    """Make a work pool of processes where there is none of this name."""
+    """Make a work pool of this name where there is none: processes, one at a time, since an engine fills a machine."""
     from prefect import get_client
     from prefect.client.schemas.actions import WorkPoolCreate
     from prefect.exceptions import ObjectNotFound
@@ -63,7 +63,7 @@ def make_pool(name: str) -> None:
         try:
             client.read_work_pool(name)
         except ObjectNotFound:
-            client.create_work_pool(WorkPoolCreate(name=name, type="process"))
+            client.create_work_pool(WorkPoolCreate(name=name, type="process", concurrency_limit=1))
 
 
 def require_server() -> str:
