@@ -20,7 +20,7 @@ import psutil
 from tests.support.warm_starts import Starter
 from tests.support.warm_twins import NAME as TWIN
 
-PATIENCE = 240.0  # seconds, for what only a fault makes wait as long
+PATIENCE = 480.0  # seconds, for what only a fault makes wait as long
 
 
 def home_of(folder: Path) -> dict[str, str]:
