@@ -16,9 +16,10 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -64,50 +65,61 @@ def make_prompts(texts: list[str], count: int) -> list[Prompt]:
 def fill_ledger(store: Store, prompts: list[Prompt], size: int, rates: np.ndarray, texts: list[str], seed: int) -> None:
     """Write `size` rollouts with scores of each prompt."""
     rng = np.random.default_rng(seed)
-    pool = pa.array(texts)
     questions = pa.array([prompt.question_id for prompt in prompts])
     ids = pa.array([prompt.prompt_id for prompt in prompts])
     total = len(prompts) * size
     with store.hold(wait=0, on_wait=print):
         for start in range(0, total, CHUNK):
             places = np.arange(start, min(start + CHUNK, total))
-            who, index = places // size, places % size
-            chosen = rng.integers(0, len(texts), len(places))
-            names = pa.array([f"{place:020x}" for place in places])
-            columns = {
-                "rollout_id": names,
-                "question_id": questions.take(who),
-                "policy_id": pa.repeat(DRAW.policy_id, len(places)),
-                "sampling_id": pa.repeat(DRAW.sampling.sampling_id, len(places)),
-                "max_tokens": pa.repeat(256, len(places)),
-                "rollout_index": pa.array(index),
-                "seed": pa.array(places),
-                "completion": pool.take(chosen),
-                "completion_id": pa.array([f"{place:016x}" for place in chosen]),
-                "finish_reason": pa.repeat("stop", len(places)),
-                "num_tokens": pa.repeat(200, len(places)),
-                "reasoning": pa.repeat("", len(places)),
-                "reasoning_tokens": pa.repeat(0, len(places)),
-                "token_ids": pa.nulls(len(places)),
-            }
-            passed = rng.random(len(places)) < rates[who]
-            scores = {
-                "rollout_id": names,
-                "completion_id": columns["completion_id"],
-                "prompt_id": ids.take(who),
-                "verifier": pa.repeat(VERIFIER, len(places)),
-                "verifier_version": pa.repeat(VERSION, len(places)),
-                "reward": pa.array(passed.astype(float)),
-                "passed": pa.array(passed),
-                "components": pa.array(
-                    [[("correct", float(one)), ("format", 1.0)] for one in passed], SCORES.field("components").type
-                ),
-                "verdict": pa.repeat("scored", len(places)),
-                "reason": pa.array(["" if one else "answered no" for one in passed]),
-            }
-            ledger = store.ledger
-            ledger._append(f"rollouts/{DRAW.folder}", pa.table(columns).cast(ROLLOUTS))
-            ledger._append(f"scores/{DRAW.folder}/{VERIFIER}@{VERSION}", pa.table(scores).cast(SCORES))
+            who = places // size
+            rollouts = make_rollouts(places, size, questions.take(who), pa.array(texts), rng)
+            scores = make_scores(rollouts, ids.take(who), rng.random(len(places)) < rates[who])
+            store.ledger._append(f"rollouts/{DRAW.folder}", rollouts.cast(ROLLOUTS))
+            store.ledger._append(f"scores/{DRAW.folder}/{VERIFIER}@{VERSION}", scores.cast(SCORES))
+
+
+def make_rollouts(
+    places: np.ndarray, size: int, questions: pa.Array, texts: pa.Array, rng: np.random.Generator
+) -> pa.Table:
+    """Return rollouts with texts at random; `places` counts them through the whole ledger."""
+    chosen, many = rng.integers(0, len(texts), len(places)), len(places)
+    return pa.table(
+        {
+            "rollout_id": pa.array([f"{place:020x}" for place in places]),
+            "question_id": questions,
+            "policy_id": pa.repeat(DRAW.policy_id, many),
+            "sampling_id": pa.repeat(DRAW.sampling.sampling_id, many),
+            "max_tokens": pa.repeat(256, many),
+            "rollout_index": pa.array(places % size),
+            "seed": pa.array(places),
+            "completion": texts.take(chosen),
+            "completion_id": pa.array([f"{place:016x}" for place in chosen]),
+            "finish_reason": pa.repeat("stop", many),
+            "num_tokens": pa.repeat(200, many),
+            "reasoning": pa.repeat("", many),
+            "reasoning_tokens": pa.repeat(0, many),
+            "token_ids": pa.nulls(many),
+        }
+    )
+
+
+def make_scores(rollouts: pa.Table, ids: pa.Array, passed: np.ndarray) -> pa.Table:
+    """Return the scores of rollouts of the prompts `ids`, by whether each passed."""
+    components = [[("correct", float(one)), ("format", 1.0)] for one in passed]
+    return pa.table(
+        {
+            "rollout_id": rollouts["rollout_id"],
+            "completion_id": rollouts["completion_id"],
+            "prompt_id": ids,
+            "verifier": pa.repeat(VERIFIER, len(passed)),
+            "verifier_version": pa.repeat(VERSION, len(passed)),
+            "reward": pa.array(passed.astype(float)),
+            "passed": pa.array(passed),
+            "components": pa.array(components, SCORES.field("components").type),
+            "verdict": pa.repeat("scored", len(passed)),
+            "reason": pa.array(["" if one else "answered no" for one in passed]),
+        }
+    )
 
 
 def make_store(root: Path, count: int, size: int, characters: int, seed: int) -> Path:
@@ -166,35 +178,56 @@ def time_page(place: Path) -> None:
 
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.set_default_timeout(300_000)
-        session = page.context.new_cdp_session(page)
-        session.send("Performance.enable", {"timeDomain": "threadTicks"})
-
-        def read_busy() -> float:
-            metrics = session.send("Performance.getMetrics")["metrics"]
-            return float(next(one["value"] for one in metrics if one["name"] == "TaskDuration"))
-
-        started, busy = time.monotonic(), read_busy()
-        page.goto(f"{place.as_uri()}#tab=prompts", wait_until="commit")
-        page.wait_for_selector("html[data-ready] .list .row .cell")
-        print(f"opened in {time.monotonic() - started:.2f} s, main thread {read_busy() - busy:.2f} s")
-        for name, address in (
-            ("a form", "form=Form7"),
-            ("a decision and a range", "decision=keep&measure=p_keep&min=0.5"),
-            ("an order", "sort=p_keep&order=down"),
-            ("the same order of a form", "sort=p_keep&order=down&form=Form3"),
-            ("words of prompts, first", "scope=prompts&q=1234"),
-            ("words of prompts, again", "scope=prompts&q=99: "),
-            ("words of completions, first", "q=zzzz"),
-            ("words of completions, again", "q=yyyy"),
-        ):
+        for address, seen in OPENED.items():
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page.set_default_timeout(300_000)
+            read_busy = measure_thread(page)
+            started = time.monotonic()
+            page.goto(f"{place.as_uri()}{address}", wait_until="commit")
+            page.wait_for_selector(f"html[data-ready] {seen}")
+            print(
+                f"opened {address or 'the overview'} in {time.monotonic() - started:.2f} s, {read_busy():.2f} s alone"
+            )
+            if not address:
+                wall = page.evaluate(ROWS)
+                print(f"then the list of prompts: {wall:.0f} ms")
+                page.close()
+        for name, address in ASKED.items():
             before = read_busy()
             wall = page.evaluate(WAIT, "#tab=prompts&" + address)
-            print(f"{name}: {wall:.0f} ms, main thread {1000 * (read_busy() - before):.0f} ms")
+            print(f"{name}: {wall:.0f} ms, {1000 * (read_busy() - before):.0f} ms alone")
         browser.close()
 
 
+def measure_thread(page: Any) -> Callable[[], float]:
+    """Return what tells how many seconds the page's main thread has worked."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def read_busy() -> float:
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return float(next(one["value"] for one in metrics if one["name"] == "TaskDuration"))
+
+    return read_busy
+
+
+OPENED = {"": "figure svg", "#tab=prompts": ".list .row .cell"}  # addresses, and what is there once they are open
+ASKED = {
+    "a form": "form=Form7",
+    "a decision and a range": "decision=keep&measure=p_keep&min=0.5",
+    "an order": "sort=p_keep&order=down",
+    "the same order of a form": "sort=p_keep&order=down&form=Form3",
+    "words of prompts, first": "scope=prompts&q=1234",
+    "words of prompts, again": "scope=prompts&q=99: ",
+    "words of completions, first": "q=zzzz",
+    "words of completions, again": "q=yyyy",
+}
+ROWS = """async () => {
+  const start = performance.now();
+  location.hash = "#tab=prompts";
+  while (!document.querySelector(".list .row .cell")) await new Promise(requestAnimationFrame);
+  return performance.now() - start;
+}"""
 WAIT = """async hash => {
   const status = document.querySelector(".status");
   const start = performance.now();

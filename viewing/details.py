@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+
+import polars as pl
 
 from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError
@@ -13,8 +15,8 @@ from learnable.verifiers.domains import EXPLANATIONS, load_from
 from learnable.verifiers.explanation import Explanation
 
 
-def describe_prompt(row: Row, group: Iterable[Row], manifest: Manifest) -> JsonObject:
-    """Return a prompt of a version, a row of `scan_pool`, with its completions, which are rows of `read_groups`."""
+def describe_prompt(row: Row, completions: Sequence[JsonObject]) -> JsonObject:
+    """Return a prompt of a version, a row of `scan_pool`, with what `describe_completions` told of its completions."""
     text = row["prompt"]
     carried = {name: value for name, value in row.items() if name not in (*OUR_COLUMNS, "part") and value is not None}
     return {
@@ -25,25 +27,34 @@ def describe_prompt(row: Row, group: Iterable[Row], manifest: Manifest) -> JsonO
             name: value if isinstance(value, str | int | float | bool) else str(value)
             for name, value in carried.items()
         },
-        "completions": [_describe_completion(one, manifest) for one in group],
+        "completions": completions,
     }
 
 
-def _describe_completion(one: Row, manifest: Manifest) -> JsonObject:
-    cut_out = manifest.truncated == "exclude" and one["verdict"] == "truncated"
-    return {
-        "index": one["rollout_index"],
-        "reward": one["reward"],
-        "passed": one["passed"],
-        "verdict": one["verdict"],
-        "reason": one["reason"] or "",
-        "counts": one["reward"] is not None and not cut_out,
-        "tokens": one["num_tokens"],
-        "finish": one["finish_reason"],
-        "components": {name: round(value, 6) for name, value in dict(one["components"] or {}).items()},
-        "text": one["completion"],
-        **({"reasoning": one["reasoning"], "reasoning_tokens": one["reasoning_tokens"]} if one["reasoning"] else {}),
-    }
+def describe_completions(rows: pl.DataFrame, manifest: Manifest) -> list[JsonObject]:
+    """Return rows of `read_groups` as the page has them, in their order."""
+    cut_out = (pl.col("verdict") == "truncated").fill_null(False) & (manifest.truncated == "exclude")
+    plain = rows.select(
+        "reward",
+        "passed",
+        "verdict",
+        index="rollout_index",
+        reason=pl.col("reason").fill_null(""),
+        counts=pl.col("reward").is_not_null() & ~cut_out,
+        tokens="num_tokens",
+        finish="finish_reason",
+        text="completion",
+    )
+    # Column by column: a report has a million of these, and named rows would take longer than all else.
+    values = zip(*(column.to_list() for column in plain), strict=True)
+    told: list[JsonObject] = [dict(zip(plain.columns, one, strict=True)) for one in values]
+    for one, parts in zip(told, rows["components"].to_list(), strict=True):
+        one["components"] = {name: round(value, 6) for name, value in dict(parts or {}).items()}
+    thoughts = zip(told, rows["reasoning"].to_list(), rows["reasoning_tokens"].to_list(), strict=True)
+    for one, thought, tokens in thoughts:
+        if thought:
+            one.update(reasoning=thought, reasoning_tokens=tokens)
+    return told
 
 
 def can_explain(verifier: str) -> bool:

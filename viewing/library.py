@@ -21,7 +21,7 @@ from learnable.data.schemas import LEDGER
 from learnable.data.storage.places import local_path
 from learnable.data.store import Store
 from learnable.data.tables import prompt_from_row
-from learnable.viewing.details import describe_prompt, explain
+from learnable.viewing.details import describe_completions, describe_prompt, explain
 from learnable.viewing.groups import read_groups
 from learnable.viewing.prompts import read_figures, read_heads, scan_pool
 from learnable.viewing.queries import Query, find_places
@@ -116,7 +116,7 @@ class Library:
         prompt = prompt_from_row(row, str(curated.path))
         with self._lock:
             group = read_groups(self.store.ledger, curated.manifest, [prompt], errors=True)
-        return describe_prompt(row, group.iter_rows(named=True), curated.manifest)
+        return describe_prompt(row, describe_completions(group, curated.manifest))
 
     def explain(self, name: str, prompt_id: str, index: int) -> JsonObject | None:
         """Return why a completion scores as it does, line by line; None where nothing can say so."""

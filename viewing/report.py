@@ -12,11 +12,11 @@ from upath import UPath
 from learnable.data.curated.curated_set import CuratedSet
 from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
-from learnable.data.records import JsonObject
+from learnable.data.records import JsonObject, Prompt
 from learnable.data.storage.places import put
 from learnable.data.store import Store, find_home
 from learnable.viewing.groups import read_scores
-from learnable.viewing.packing import encode_columns, fill_page, pack, read_page
+from learnable.viewing.packing import encode_columns, fill_page, pack, pack_each, read_page
 from learnable.viewing.prompts import measure_head, read_prompts, read_questions, scan_pool
 from learnable.viewing.sample import Block, pack_blocks
 from learnable.viewing.summary import KEPT, summarise_scores, summarise_version
@@ -24,8 +24,7 @@ from learnable.viewing.training import read_run
 
 REPORT = "report.html"
 ROOM = 38_000_000  # characters of a report, so that it stays under 40 MB
-
-
+HEADS = 4_096  # prompts whose beginnings a browser unpacks together
 EXPLAINED, AFTER_A_RUN = 100, 24  # completions: reading a sonnet takes a twentieth of a second
 
 
@@ -60,10 +59,9 @@ def write_report(
 
     Raises `LearnableError` for files that cannot be read or written.
     """
-    parts, told = build_report(
-        curated, store or find_home(curated.path), [read_run(run) for run in runs], room, explained
-    )
-    data = "".join(fill_page(parts)).encode()
+    home = store or find_home(curated.path)
+    first, later, told = build_report(curated, home, [read_run(run) for run in runs], room, explained)
+    data = "".join(fill_page(first, later)).encode()
     try:
         put(place, data)
     except OSError as error:
@@ -86,32 +84,43 @@ def write_beside(curated: CuratedSet, store: Store) -> None:
 
 def build_report(
     curated: CuratedSet, home: Store | None, runs: Sequence[JsonObject], room: int, explained: int
-) -> tuple[dict[str, str], JsonObject]:
-    """Return the parts of the page, packed, and what they say of how many prompts have completions."""
+) -> tuple[dict[str, str], dict[str, str], JsonObject]:
+    """Return the parts of the page, packed: the first and the later ones; and what they say of how much is in it."""
     rows, pool = read_prompts(curated), scan_pool(curated)
     summary = summarise_version(curated, rows) | {"runs": list(runs), "scores": None}
-    blocks: list[Block] = []
+    heads = [
+        encode_columns(rows["head", "cut"][start : start + HEADS]) for start in range(0, max(rows.height, 1), HEADS)
+    ]
+    later = {f"heads-{number}": text for number, text in enumerate(pack_each(heads))}
+    rows = rows.drop("head", "cut")
+    prompts: dict[str, Prompt] = {}
     if home is not None:
         prompts = {prompt.prompt_id: prompt for prompt in read_questions(curated, pool)}
-        scores = read_scores(
-            home.ledger, curated.manifest, list(prompts.values()), frozenset(rows.filter(KEPT)["prompt_id"])
-        )
+        kept = frozenset(rows.filter(KEPT)["prompt_id"])
+        scores = read_scores(home.ledger, curated.manifest, list(prompts.values()), kept)
         summary["scores"] = summarise_scores(scores)
         rows = with_components(rows, scores.components)
-        left = room - len(pack(encode_columns(rows))) - len(pack(summary)) - len(read_page())
+    first = {"summary": pack(summary), "prompts": pack(encode_columns(rows))}
+    blocks: list[Block] = []
+    if home is not None:
+        left = room - sum(map(len, (*first.values(), *later.values(), read_page()))) - rows.height
         blocks = pack_blocks(curated, home, rows, prompts, left, explained)
     place = {name: number for number, block in enumerate(blocks) for name in block.prompt_ids}
-    rows = rows.with_columns(pl.Series("block", [place.get(name, -1) for name in rows["prompt_id"]], pl.Int64))
     told = {
         "prompts": rows.height,
         "with_completions": len(place),
         "completions": sum(block.completions for block in blocks),
         "explained": sum(block.explained for block in blocks),
+        "blocks": len(blocks),
         "head": measure_head(rows.height),
+        "heads": HEADS,
         "has_store": home is not None,
     }
-    parts = {"summary": pack(summary | {"sample": told}), "prompts": pack(encode_columns(rows))}
-    return parts | {f"block-{number}": block.text for number, block in enumerate(blocks)}, told
+    first |= {
+        "summary": pack(summary | {"sample": told}),
+        "blocks": pack([place.get(name, -1) for name in rows["prompt_id"]]),
+    }
+    return first, later | {f"block-{number}": block.text for number, block in enumerate(blocks)}, told
 
 
 def with_components(rows: pl.DataFrame, components: pl.DataFrame) -> pl.DataFrame:

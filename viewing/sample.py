@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from learnable.data.curated.curated_set import CuratedSet
-from learnable.data.records import JsonObject, Prompt, Row
+from learnable.data.records import JsonObject, Prompt
 from learnable.data.store import Store
-from learnable.viewing.details import can_explain, describe_prompt, explain_ends
+from learnable.viewing.details import can_explain, describe_completions, describe_prompt, explain_ends
 from learnable.viewing.groups import read_groups
-from learnable.viewing.packing import pack
+from learnable.viewing.packing import pack_each
 from learnable.viewing.prompts import scan_pool
 
 PILOT = 256  # prompts by which it is known how many have room
@@ -74,17 +74,16 @@ def _fill(
     """Pack prompts until the room is used up; return the blocks, and how much room is left."""
     blocks: list[Block] = []
     described = list(_describe(curated, home, prompts))
-    for start in range(0, len(described), BLOCK):
-        part = described[start : start + BLOCK]
-        lines = _explain(part, prompts[start : start + BLOCK], explained)
-        block = Block(
-            [prompt["id"] for prompt in part], pack(part), sum(len(prompt["completions"]) for prompt in part), lines
-        )
-        if len(block.text) > room:
+    parts = [described[start : start + BLOCK] for start in range(0, len(described), BLOCK)]
+    lines = []
+    for number, part in enumerate(parts):
+        lines.append(_explain(part, prompts[number * BLOCK :], explained - sum(lines)))
+    for part, text, done in zip(parts, pack_each(parts), lines, strict=True):
+        if len(text) > room:
             break
-        room -= len(block.text)
-        explained -= lines
-        blocks.append(block)
+        room -= len(text)
+        completions = sum(len(prompt["completions"]) for prompt in part)
+        blocks.append(Block([prompt["id"] for prompt in part], text, completions, done))
     return blocks, room
 
 
@@ -93,16 +92,16 @@ def _describe(curated: CuratedSet, home: Store, prompts: Sequence[Prompt]) -> It
     pool = scan_pool(curated).join(wanted.lazy(), on="prompt_id", how="semi").unique("prompt_id", keep="first")
     rows = {row["prompt_id"]: row for row in pool.collect().iter_rows(named=True)}
     read = read_groups(home.ledger, curated.manifest, prompts, errors=True)
-    groups: dict[str, list[Row]] = {}
-    for one in read.iter_rows(named=True):
-        groups.setdefault(one["prompt_id"], []).append(one)
+    groups: dict[str, list[JsonObject]] = {}
+    for name, one in zip(read["prompt_id"], describe_completions(read, curated.manifest), strict=True):
+        groups.setdefault(name, []).append(one)
     for prompt in prompts:
-        yield describe_prompt(rows[prompt.prompt_id], groups.get(prompt.prompt_id, ()), curated.manifest)
+        yield describe_prompt(rows[prompt.prompt_id], groups.get(prompt.prompt_id, []))
 
 
 def _explain(described: Sequence[JsonObject], prompts: Sequence[Prompt], most: int) -> int:
     done = 0
-    for one, prompt in zip(described, prompts, strict=True):
+    for one, prompt in zip(described, prompts, strict=False):
         if done + 2 <= most and can_explain(prompt.verifier):
             done += explain_ends(one, prompt.verifier, prompt.text)
     return done

@@ -61,9 +61,18 @@ def read_parts(page: str) -> dict[str, Any]:
 
 
 def read_column(parts: dict[str, Any], name: str) -> list[Any]:
-    """Return a column of the table of prompts as values."""
-    column = parts["prompts"]["columns"][name]
-    return column if isinstance(column, list) else [None if c < 0 else column["levels"][c] for c in column["codes"]]
+    """Return a column of the table of prompts as values, wherever the page has it."""
+    tables = [parts["prompts"]] if name in parts["prompts"]["columns"] else []
+    tables = tables or [part for number, part in parts.items() if number.startswith("heads-")]
+    return [value for table in tables for value in _decode(table["columns"][name], table["rows"])]
+
+
+def _decode(column: Any, rows: int) -> list[Any]:
+    if isinstance(column, list):
+        return column
+    if "all" in column:
+        return [column["all"]] * rows
+    return [None if code < 0 else column["levels"][code] for code in column["codes"]]
 
 
 @contextmanager

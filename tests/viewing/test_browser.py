@@ -201,7 +201,8 @@ def test_a_hostile_completion_is_text_and_all_of_it_can_be_seen(page: Page) -> N
     assert text.inner_text().startswith('</script><script>document.title="owned"</script><img src=x onerror=')
     assert r"\x1b[31mred\x1b[0m \u202eevil\u202c שלום" in text.inner_text()
     assert page.title().startswith("set v0001")
-    assert page.locator("main img, main script, body > script:not([type]) ~ script").count() == 0
+    assert page.locator("main img, main script").count() == 0
+    assert page.locator("script:not([type='text/plain'])").count() == 1
     card.get_by_role("button", name="show all").click()
     assert len(text.inner_text()) >= len(HOSTILE)
     assert card.evaluate("card => card.scrollWidth <= card.clientWidth + 1")

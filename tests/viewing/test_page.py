@@ -7,7 +7,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from learnable.viewing.packing import NO_NETWORK, PLACE, fill_page, read_page
+from learnable.viewing.packing import FIRST, LATER, NO_NETWORK, fill_page, read_page
 from tests.support.paths import ROOT
 
 SOURCES = ROOT / "viewing" / "page"
@@ -53,7 +53,7 @@ def test_only_the_page_s_own_script_may_run_and_nothing_may_load() -> None:
     assert "innerHTML" not in page
 
 
-def test_data_stand_once_before_the_script() -> None:
-    page = "".join(fill_page({"summary": "abc", "block-0": "def"}))
-    assert page.count(PLACE) == 1
-    assert page.index('id="data-summary">abc<') < page.index('id="data-block-0">def<') < page.index("<script>")
+def test_what_the_script_needs_first_stands_before_it() -> None:
+    page = "".join(fill_page({"summary": "abc"}, {"block-0": "def"}))
+    assert page.count(FIRST) == page.count(LATER) == 1
+    assert page.index('id="data-summary">abc<') < page.index("<script>") < page.index('id="data-block-0">def<')

@@ -11,28 +11,17 @@ from learnable.data.storage.places import find_place
 from learnable.viewing.report import write_report
 from tests.flows.scripted_shell_for_tests import ScriptedShell
 from tests.support.domains import needs_poems
-from tests.viewing.pages_for_tests import FIND, HOSTILE, POEM, SCRIPT, make_report, read_column, read_parts, write_set
+from tests.viewing.pages_for_tests import FIND, HOSTILE, POEM, SCRIPT, read_column, read_parts, write_set
 
 pytestmark = needs_poems  # their pool mixes poems with other prompts
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("template")
-
-
-@pytest.fixture
-def page(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, template: Path) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return make_report(tmp_path, capfd, template)
 
 
 def opened() -> CuratedSet:
     return open_curated("store/curated/set")
 
 
-def test_a_run_leaves_a_report_with_every_prompt_and_completion(page: Path) -> None:
-    parts = read_parts(page.read_text())
+def test_a_run_leaves_a_report_with_every_prompt_and_completion(report: Path) -> None:
+    parts = read_parts(report.read_text())
     summary, ids = parts["summary"], read_column(parts, "prompt_id")
     assert len(ids) == len(set(ids)) == len(SCRIPT) == summary["totals"]["prompts"]
     kept = sum(opened().read(part).num_rows for part in ("train", "test"))
@@ -44,8 +33,8 @@ def test_a_run_leaves_a_report_with_every_prompt_and_completion(page: Path) -> N
     assert texts == {text for completions in SCRIPT.values() for text in completions}
 
 
-def test_figures_are_those_of_the_set(page: Path) -> None:
-    parts = read_parts(page.read_text())
+def test_figures_are_those_of_the_set(report: Path) -> None:
+    parts = read_parts(report.read_text())
     rows = {row["prompt_id"]: row for part in ("train", "test", "rejects") for row in opened().read(part).to_pylist()}
     for name, mean, usable in zip(
         *(read_column(parts, column) for column in ("prompt_id", "mean", "usable_at_g")), strict=True
@@ -57,8 +46,8 @@ def test_figures_are_those_of_the_set(page: Path) -> None:
     assert means["others"][-1] >= 20
 
 
-def test_the_poem_is_explained_line_by_line(page: Path) -> None:
-    parts = read_parts(page.read_text())
+def test_the_poem_is_explained_line_by_line(report: Path) -> None:
+    parts = read_parts(report.read_text())
     poem = next(p for name in parts if name.startswith("block-") for p in parts[name] if "schemes" in p["spec"])
     best = poem["completions"][0]
     assert best["text"] == POEM
@@ -68,15 +57,15 @@ def test_the_poem_is_explained_line_by_line(page: Path) -> None:
     assert [line["figures"][rhyme][0][0] for line in best["explanation"]["lines"]] == ["a", "b", "a", "b"]
 
 
-def test_the_program_has_its_failing_case(page: Path) -> None:
-    parts = read_parts(page.read_text())
+def test_the_program_has_its_failing_case(report: Path) -> None:
+    parts = read_parts(report.read_text())
     program = next(p for name in parts if name.startswith("block-") for p in parts[name] if "cases" in p["spec"])
     assert program["completions"][-1]["reason"] == "wrong answer: case 0"
     assert program["spec"]["cases"][0] == [[0], 9]
 
 
-def test_nothing_of_a_completion_or_of_the_machine_stands_in_the_page_itself(page: Path, tmp_path: Path) -> None:
-    text = page.read_text()
+def test_nothing_of_a_completion_or_of_the_machine_stands_in_the_page_itself(report: Path, tmp_path: Path) -> None:
+    text = report.read_text()
     assert HOSTILE[:40] not in text
     assert "owned" not in text
     assert str(tmp_path) not in text
@@ -91,34 +80,34 @@ def test_nothing_of_a_completion_or_of_the_machine_stands_in_the_page_itself(pag
     )
 
 
-def test_a_version_is_the_same_with_and_without_its_report(page: Path) -> None:
+def test_a_version_is_the_same_with_and_without_its_report(report: Path) -> None:
     before = opened()
     before.check_shards(list(before.manifest.parts))
-    page.unlink()
-    written = write_report(before, find_place(page))
+    report.unlink()
+    written = write_report(before, find_place(report))
     assert written.prompts == len(SCRIPT)
     assert opened().manifest == before.manifest
 
 
-def test_equal_sets_give_equal_reports(page: Path, tmp_path: Path) -> None:
+def test_equal_sets_give_equal_reports(report: Path, tmp_path: Path) -> None:
     for name in ("one.html", "two.html"):
         write_report(opened(), find_place(tmp_path / name))
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
 
 
-def test_where_room_is_short_some_of_every_form_and_decision_have_completions(page: Path, tmp_path: Path) -> None:
-    whole = len(page.read_bytes())
+def test_where_room_is_short_some_of_every_form_and_decision_have_completions(report: Path, tmp_path: Path) -> None:
+    whole = len(report.read_bytes())
     small = tmp_path / "small.html"
     told = write_report(opened(), find_place(small), room=whole - 4_000)
     parts = read_parts(small.read_text())
     assert told.size <= whole - 4_000
-    assert read_column(parts, "prompt_id") == read_column(read_parts(page.read_text()), "prompt_id")
+    assert read_column(parts, "prompt_id") == read_column(read_parts(report.read_text()), "prompt_id")
     assert parts["summary"]["sample"]["with_completions"] == told.with_completions < len(SCRIPT)
 
 
-def test_a_set_apart_from_its_store_has_a_report_without_completions(page: Path, tmp_path: Path) -> None:
+def test_a_set_apart_from_its_store_has_a_report_without_completions(report: Path, tmp_path: Path) -> None:
     moved = tmp_path / "copy"
-    page.parent.rename(moved)
+    report.parent.rename(moved)
     told = write_report(open_curated(moved), find_place(tmp_path / "apart.html"))
     assert told.with_completions == 0
     assert read_parts((tmp_path / "apart.html").read_text())["summary"]["scores"] is None
@@ -139,7 +128,7 @@ def test_what_changed_since_the_version_before(
     assert read_column(parts, "before").count("keep") == len(first.read("train")) + len(first.read("test"))
 
 
-def test_the_command_says_what_it_wrote(page: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_what_it_wrote(report: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     shell = ScriptedShell(tmp_path, capfd)
     told = shell.type("report", "set", "--store", "store", "--output", "out.html", "--json").report
     assert told == {

@@ -26,7 +26,6 @@ from tests.viewing.pages_for_tests import (
     HOSTILE,
     POEM,
     SCRIPT,
-    make_report,
     needs_chromium,
     open_browser,
     read_column,
@@ -36,17 +35,6 @@ from tests.viewing.pages_for_tests import (
 pytestmark = needs_poems  # their pool mixes poems with other prompts
 
 TOKEN, SET = "a-token", "set/v0001"
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("template")
-
-
-@pytest.fixture
-def report(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, template: Path) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return make_report(tmp_path, capfd, template)
 
 
 @pytest.fixture

@@ -270,7 +270,7 @@ export class Explorer {
     const page = Math.floor(at / PAGE);
     if (!this.pages.has(page)) {
       const turn = this.turn;
-      const rows = this.source.rows(page * PAGE, (page + 1) * PAGE);
+      const rows = this.source.rows(page * PAGE, (page + 1) * PAGE, () => turn === this.turn && this.draw());
       this.pages.set(page, rows);
       void rows.then((found) => {
         if (turn !== this.turn) return;

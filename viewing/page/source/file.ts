@@ -1,51 +1,106 @@
-/** Prompts out of the file itself: columns in memory, completions unpacked block by block when they are needed. */
+/** Prompts out of the file itself: each part is unpacked when it is needed, or when the browser has nothing to do. */
 
 import type { Explanation, Prompt, Query, Row, Source, Summary, Value } from "./types";
 
 type Names = { levels: string[]; codes: number[] };
 type Column = Value[] | Names;
+type Columns = Record<string, Column>;
+type Table = { rows: number; columns: Record<string, Column | { all: Value }> };
+type Heads = { head: string[]; cut: boolean[]; lower: string[] };
+
+/** A part of the page, as its element. The script runs while later parts are still being read. */
+async function findPart(name: string): Promise<HTMLElement> {
+  const place = document.getElementById(`data-${name}`);
+  const isWhole = place?.nextSibling || document.readyState !== "loading";
+  if (place && isWhole) return place;
+  if (document.readyState !== "loading") throw new Error(`the page has no part ${name}`);
+  await new Promise((done) => document.addEventListener("DOMContentLoaded", done, { once: true }));
+  return findPart(name);
+}
 
 export async function unpack<T>(name: string): Promise<T> {
-  const place = document.getElementById(`data-${name}`);
-  if (!place) throw new Error(`the page has no part ${name}`);
-  const binary = atob(place.textContent ?? "");
+  const binary = atob((await findPart(name)).textContent ?? "");
   const bytes = new Uint8Array(binary.length);
   for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text()) as T;
 }
 
+/** Let the browser draw and listen before more is done. */
 const pause = (): Promise<void> => new Promise((done) => setTimeout(done));
+const idle = (): Promise<unknown> => new Promise((done) => requestIdleCallback(done, { timeout: 500 }));
+
+async function unpackTable(name: string): Promise<Columns> {
+  const { rows, columns } = await unpack<Table>(name);
+  for (const [key, column] of Object.entries(columns)) if ("all" in column) columns[key] = new Array<Value>(rows).fill(column.all);
+  return columns as Columns;
+}
+
+function values(column: Column): Value[] {
+  return Array.isArray(column) ? column : column.codes.map((code) => (code < 0 ? null : column.levels[code]));
+}
 
 export class FileSource implements Source {
   hasCompletions: boolean;
-  private size: number;
+  private size = 0;
+  private ids: string[] = [];
+  private columns: Columns = {};
+  private blockOf: number[] = [];
+  private table: Promise<void> | null = null;
   private places = new Map<string, number>();
+  private heads: Heads[] = []; // those that are unpacked
+  private headsToCome: Promise<Heads>[] = [];
   private found: ArrayLike<number> = [];
   private orders = new Map<string, Uint32Array>();
-  private lower: string[] | null = null;
   private blocks = new Map<number, Promise<Prompt[]>>();
   private completions = new Map<number, string>(); // what is searched, in lower case, by the place of the prompt
   private searched = 0; // blocks that are in `completions`
   private latest = 0;
 
-  constructor(readonly summary: Summary, private columns: Record<string, Column>, private blockCount: number) {
-    this.hasCompletions = blockCount > 0;
-    const ids = this.columns.prompt_id as string[];
-    this.size = ids.length;
-    for (let at = 0; at < ids.length; at++) this.places.set(ids[at], at);
-    summary.levels = {};
-    for (const name of ["form", "family", "decision"]) summary.levels[name] = this.levels(name);
+  constructor(readonly summary: Summary) {
+    this.hasCompletions = this.told.blocks > 0;
+    for (const levels of Object.values(summary.levels)) levels.sort((a, b) => a.localeCompare(b, "en"));
   }
 
+  /** The figures of the whole set alone: its table comes when somebody looks at it. */
   static async open(): Promise<FileSource> {
-    const summary = await unpack<Summary>("summary");
-    const table = await unpack<{ columns: Record<string, Column> }>("prompts");
-    return new FileSource(summary, table.columns, document.querySelectorAll('[id^="data-block-"]').length);
+    return new FileSource(await unpack<Summary>("summary"));
+  }
+
+  async prepare(): Promise<void> {
+    await idle();
+    await this.ready();
+    for (let number = 0; number * this.told.heads < this.size; number++) {
+      await idle();
+      await this.readHeads(number);
+    }
+  }
+
+  private get told(): NonNullable<Summary["sample"]> {
+    return this.summary.sample as NonNullable<Summary["sample"]>;
+  }
+
+  private ready(): Promise<void> {
+    return (this.table ??= this.readTable());
+  }
+
+  private async readTable(): Promise<void> {
+    [this.columns, this.blockOf] = await Promise.all([unpackTable("prompts"), unpack<number[]>("blocks")]);
+    this.ids = values(this.columns.prompt_id) as string[];
+    this.size = this.ids.length;
+    for (let at = 0; at < this.size; at++) this.places.set(this.ids[at], at);
+  }
+
+  private readHeads(number: number): Promise<Heads> {
+    return (this.headsToCome[number] ??= unpackTable(`heads-${number}`).then((columns) => {
+      const head = values(columns.head) as string[];
+      return (this.heads[number] = { head, cut: values(columns.cut) as boolean[], lower: head.map((text) => text.toLowerCase()) });
+    }));
   }
 
   async query(query: Query, onProgress: (share: number) => void): Promise<number> {
     const turn = ++this.latest;
+    await this.ready();
     const needle = query.text.trim().toLowerCase();
     const hits = needle ? await this.search(needle, query.scope, onProgress, turn) : null;
     if (turn !== this.latest) return this.found.length;
@@ -60,25 +115,34 @@ export class FileSource implements Source {
     return chosen.length;
   }
 
-  async rows(from: number, to: number): Promise<Row[]> {
-    const rows: Row[] = [];
-    for (let at = from; at < Math.min(to, this.found.length); at++) rows.push(this.read(this.found[at]));
+  async rows(from: number, to: number, onMore: () => void): Promise<Row[]> {
+    const places: number[] = Array.prototype.slice.call(this.found, from, to);
+    const rows = places.map((at) => this.read(at));
+    const begin = (at: number): Promise<void> => this.begin(rows[at], places[at]);
+    const missing = rows.flatMap((row, at) => (row.head === null ? [at] : []));
+    if (missing.length) void Promise.all(missing.map(begin)).then(onMore); // how prompts begin is told as it is unpacked
     return rows;
   }
 
   async find(id: string): Promise<number> {
+    await this.ready();
     const at = this.places.get(id);
     return at === undefined ? -1 : Array.prototype.indexOf.call(this.found, at);
   }
 
   async row(id: string): Promise<Row | null> {
+    await this.ready();
     const at = this.places.get(id);
-    return at === undefined ? null : this.read(at);
+    if (at === undefined) return null;
+    const row = this.read(at);
+    await this.begin(row, at);
+    return row;
   }
 
   async prompt(id: string): Promise<Prompt | null> {
+    await this.ready();
     const at = this.places.get(id);
-    const block = at === undefined ? -1 : Number(this.value("block", at));
+    const block = at === undefined ? -1 : this.blockOf[at];
     if (block < 0) return null;
     return (await this.block(block)).find((prompt) => prompt.id === id) ?? null;
   }
@@ -97,12 +161,6 @@ export class FileSource implements Source {
     return found;
   }
 
-  private levels(name: string): string[] {
-    const column = this.columns[name];
-    const levels = Array.isArray(column) ? [...new Set(column as string[])] : column.levels;
-    return levels.filter((level) => level !== null).sort((a, b) => a.localeCompare(b, "en"));
-  }
-
   private value(name: string, at: number): Value {
     const column = this.columns[name];
     if (column === undefined) return null;
@@ -111,9 +169,16 @@ export class FileSource implements Source {
   }
 
   private read(at: number): Row {
-    const row: Row = {};
+    const each = this.told.heads, heads = this.heads[Math.floor(at / each)];
+    const row: Row = { head: heads?.head[at % each] ?? null, cut: heads?.cut[at % each] ?? false };
     for (const name of Object.keys(this.columns)) row[name] = this.value(name, at);
     return row;
+  }
+
+  private async begin(row: Row, at: number): Promise<void> {
+    const each = this.told.heads, { head, cut } = await this.readHeads(Math.floor(at / each));
+    row.head = head[at % each];
+    row.cut = cut[at % each];
   }
 
   private tests(query: Query): ((at: number) => boolean)[] {
@@ -176,14 +241,14 @@ export class FileSource implements Source {
   ): Promise<Uint8Array> {
     const hits = new Uint8Array(this.size);
     if (scope !== "completions") {
-      this.lower ??= (this.columns.head as string[]).map((text) => text.toLowerCase());
-      const ids = this.columns.prompt_id as string[];
-      for (let at = 0; at < this.size; at++) {
-        if (this.lower[at].includes(needle) || ids[at].startsWith(needle)) hits[at] = 1;
+      for (let from = 0, number = 0; from < this.size; from += this.told.heads, number++) {
+        const { lower } = this.heads[number] ?? (await this.readHeads(number));
+        if (turn !== this.latest) return hits;
+        for (let at = 0; at < lower.length; at++) if (lower[at].includes(needle) || this.ids[from + at].startsWith(needle)) hits[from + at] = 1;
       }
     }
     if (scope === "prompts") return hits;
-    while (this.searched < this.blockCount) {
+    while (this.searched < this.told.blocks) {
       const number = this.searched;
       const prompts = await unpack<Prompt[]>(`block-${number}`);
       if (turn !== this.latest) return hits;
@@ -194,7 +259,7 @@ export class FileSource implements Source {
         }
         this.searched++;
       }
-      onProgress(this.searched / this.blockCount);
+      onProgress(this.searched / this.told.blocks);
       await pause();
     }
     for (const [at, text] of this.completions) if (!hits[at] && text.includes(needle)) hits[at] = 1;

@@ -118,11 +118,16 @@ function turn(): void {
   }
 }
 
+function afterPaint(work: () => void): void {
+  requestAnimationFrame(() => setTimeout(work));
+}
+
 async function open(host: HTMLElement, store: Store): Promise<void> {
   try {
     const source = document.getElementById("data-summary") ? await FileSource.open() : await openServer(store);
     new Page(host, source, store);
     document.documentElement.dataset.ready = "yes";
+    afterPaint(() => void source.prepare());
   } catch (error) {
     replace(host, h("p", { class: "opening", role: "alert" }, `This page cannot be opened: ${error instanceof Error ? error.message : String(error)}`));
   }

@@ -41,6 +41,8 @@ export class ServerSource implements Source {
 
   constructor(readonly summary: Summary, private set: string, private versions: Version[]) {}
 
+  async prepare(): Promise<void> {} // the server does
+
   async query(query: Query): Promise<number> {
     const { text, scope, form, decision, measure, min, max, sort, descending } = query;
     this.asked = { set: this.set, text: text.trim(), scope, form, decision, measure, min: String(min ?? ""), max: String(max ?? ""), sort, descending: String(descending) };

@@ -135,7 +135,9 @@ export interface Summary {
     with_completions: number;
     completions: number;
     explained: number;
+    blocks: number;
     head: number;
+    heads: number;
     has_store: boolean;
   } | null;
 }
@@ -193,12 +195,14 @@ export interface Query {
 /** Where prompts come from: the file itself, or a server. */
 export interface Source {
   summary: Summary;
+  /** Get ready for what may be asked next, while nobody waits. */
+  prepare(): Promise<void>;
   /** Whether completions can be searched and opened at all. */
   hasCompletions: boolean;
   /** Choose prompts; `onProgress` hears the share that was searched so far. Returns how many there are. */
   query(query: Query, onProgress: (share: number) => void): Promise<number>;
-  /** The rows of the last query from one place to another. */
-  rows(from: number, to: number): Promise<Row[]>;
+  /** The rows of the last query from one place to another; `onMore` hears when they have more than they had at first. */
+  rows(from: number, to: number, onMore: () => void): Promise<Row[]>;
   /** The place of a prompt in the last query, or -1. */
   find(id: string): Promise<number>;
   row(id: string): Promise<Row | null>;
