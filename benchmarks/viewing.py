@@ -79,7 +79,7 @@ def fill_ledger(store: Store, prompts: list[Prompt], size: int, rates: np.ndarra
 
 
 def make_rollouts(
-    places: np.ndarray, size: int, questions: pa.Array, texts: pa.Array, rng: np.random.Generator
+    places: np.ndarray, size: int, questions: pa.Array[Any], texts: pa.Array[Any], rng: np.random.Generator
 ) -> pa.Table:
     """Return rollouts with texts at random; `places` counts them through the whole ledger."""
     chosen, many = rng.integers(0, len(texts), len(places)), len(places)
@@ -103,7 +103,7 @@ def make_rollouts(
     )
 
 
-def make_scores(rollouts: pa.Table, ids: pa.Array, passed: np.ndarray) -> pa.Table:
+def make_scores(rollouts: pa.Table, ids: pa.Array[Any], passed: np.ndarray) -> pa.Table:
     """Return the scores of rollouts of the prompts `ids`, by whether each passed."""
     components = [[("correct", float(one)), ("format", 1.0)] for one in passed]
     return pa.table(

@@ -75,7 +75,7 @@ def _fill(
     blocks: list[Block] = []
     described = list(_describe(curated, home, prompts))
     parts = [described[start : start + BLOCK] for start in range(0, len(described), BLOCK)]
-    lines = []
+    lines: list[int] = []
     for number, part in enumerate(parts):
         lines.append(_explain(part, prompts[number * BLOCK :], explained - sum(lines)))
     for part, text, done in zip(parts, pack_each(parts), lines, strict=True):
