@@ -192,7 +192,7 @@ def time_page(place: Path) -> None:
                 wall = page.evaluate(ROWS)
                 print(f"then the list of prompts: {wall:.0f} ms")
                 page.close()
-        for name, address in ASKED.items():
+        for name, address in QUESTIONS.items():
             before = read_busy()
             wall = page.evaluate(WAIT, "#tab=prompts&" + address)
             print(f"{name}: {wall:.0f} ms, {1000 * (read_busy() - before):.0f} ms alone")
@@ -212,7 +212,7 @@ def measure_thread(page: Any) -> Callable[[], float]:
 
 
 OPENED = {"": "figure svg", "#tab=prompts": ".list .row .cell"}  # addresses, and what is there once they are open
-ASKED = {
+QUESTIONS = {
     "a form": "form=Form7",
     "a decision and a range": "decision=keep&measure=p_keep&min=0.5",
     "an order": "sort=p_keep&order=down",
