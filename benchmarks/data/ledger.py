@@ -2,6 +2,7 @@
 
 python -m benchmarks.data.ledger append [--rollouts 10000000]    an append and a run, on ledgers empty and large
 python -m benchmarks.data.ledger resume [--prompts 10000]        the same command again, in a fresh process
+python -m benchmarks.data.ledger start [--rollouts 10000000]     1,000 new prompts looked up, in fresh processes
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from learnable.data.ledger.partition import encode
 from learnable.data.ledger.upkeep import compact
 from learnable.data.records import Prompt, Rollout, Sampling, Score
 from learnable.data.schemas import ROLLOUTS, SCORES
+from learnable.data.storage.format import mark_store
+from learnable.data.storage.places import find_place
 from learnable.data.store import Store
 
 CHUNK = 1024
@@ -44,23 +47,37 @@ peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 seconds = time.perf_counter() - started
 print(json.dumps({"status": status, "seconds": seconds, "peak_bytes": peak, "loaded": loaded}), file=sys.stderr)
 """
+START = """
+import json, resource, sys, time
+from benchmarks.data.ledger import DRAW, VERSIONS, Prompt, Store
+prompts = [Prompt(f"new {number}", "simulated", {}, "simulated", "Simulated") for number in range(1000)]
+clock, processor = time.perf_counter(), time.process_time()
+store = Store(sys.argv[1])
+with store.hold(wait=0, on_wait=print):
+    stored, _ = store.ledger.find_rollouts(DRAW, prompts)
+    store.ledger.find_scores(DRAW, stored, VERSIONS)
+    clock, processor = time.perf_counter() - clock, time.process_time() - processor
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(json.dumps({"seconds": clock, "processor_seconds": processor, "peak_bytes": peak}))
+"""
 
 
 def main() -> None:
     """Measure what was arguments for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["append", "resume"])
+    parser.add_argument("what", choices=["append", "resume", "start"])
     parser.add_argument("--rollouts", type=int, default=10_000_000, help="rows of the large ledger")
     parser.add_argument("--appends", type=int, default=60, help="appends of each kind, taking turns")
     parser.add_argument("--prompts", type=int, default=10_000, help="prompts of the finished run, 16 rollouts each")
     parser.add_argument("--folder", type=Path, help="where to work (default: a temporary folder)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-        figures = (
-            measure_append(Path(folder), arguments.rollouts, arguments.appends)
-            if arguments.what == "append"
-            else measure_resume(Path(folder), arguments.prompts)
-        )
+        if arguments.what == "append":
+            figures = measure_append(Path(folder), arguments.rollouts, arguments.appends)
+        elif arguments.what == "start":
+            figures = measure_start(Path(folder), arguments.rollouts)
+        else:
+            figures = measure_resume(Path(folder), arguments.prompts)
     print(json.dumps(figures, indent=2))
 
 
@@ -97,6 +114,19 @@ def append_in_turns(empty: Path, large: Path, appends: int) -> dict[str, float]:
     return {**medians, "ratio": medians["large"] / medians["empty"]}
 
 
+def measure_start(folder: Path, rollouts: int) -> dict[str, Any]:
+    """Return the wall clock and the processor's seconds until 1,000 new prompts are looked up, and the peak memory.
+
+    `first` has no index and reads every file; `again` are three later processes.
+    """
+    store = folder / "large"
+    fill(store, rollouts)
+    figures: dict[str, Any] = {"rollouts": rollouts, "files": count_files(store)}
+    figures["first"], *figures["again"] = [in_python(START, store) for _ in range(4)]
+    figures["index_bytes"] = sum(file.stat().st_size for file in store.rglob("keys-*.arrow"))
+    return figures
+
+
 def run_on(store: Path, seed: int = 1) -> dict[str, Any]:
     """Run a curation of 1,000 prompts that the ledger does not hold, in a process of its own."""
     return in_a_process(
@@ -124,6 +154,13 @@ def measure_resume(folder: Path, prompts: int) -> dict[str, Any]:
     return {"first": first, "again": [in_a_process(arguments, folder / "store") for _ in range(3)]}
 
 
+def in_python(code: str, store: Path) -> dict[str, Any]:
+    """Run code on a store in a process of its own, and return what it prints."""
+    done = subprocess.run([sys.executable, "-c", code, str(store)], capture_output=True, text=True, check=True)
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return figures
+
+
 def in_a_process(arguments: Sequence[str], store: Path) -> dict[str, Any]:
     """Run `find-learnable` and return its own wall clock, peak memory, and which engine libraries it loaded."""
     command = [*arguments, "--store", str(store), "--no-prefect", "--quiet", "--json"]
@@ -139,6 +176,7 @@ def fill(root: Path, rollouts: int) -> None:
     """Write a ledger as runs leave it: chunks of 1,024 rollouts and as many scores, 16 rollouts a prompt."""
     random = np.random.default_rng(0)
     folders = (root / "rollouts" / DRAW.folder, root / "scores" / DRAW.folder / "simulated@1")
+    mark_store(find_place(root))
     for folder in folders:
         folder.mkdir(parents=True)
     for number in range(-(-rollouts // CHUNK)):
@@ -161,6 +199,7 @@ def synthetic(number: int, random: np.random.Generator) -> tuple[pa.Table, pa.Ta
         "rollout_index": (np.arange(CHUNK) % 16).astype(np.int32), "seed": random.integers(0, 2**31, CHUNK),
         "completion": texts, "finish_reason": ["stop"] * CHUNK, "num_tokens": tokens,
         "reasoning": [""] * CHUNK, "reasoning_tokens": np.zeros(CHUNK, np.int32),
+        "token_ids": pa.nulls(CHUNK, ROLLOUTS.field("token_ids").type),
     }  # fmt: skip
     scores = {
         "rollout_id": ids, "completion_id": [one[-16:] for one in ids], "prompt_id": prompts,

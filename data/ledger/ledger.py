@@ -11,6 +11,7 @@ key is the prompt, which has both, the rollout with its text, the verifier and i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote
@@ -181,8 +182,12 @@ class Ledger:
         self._check_lock()
 
     def close(self) -> None:
-        """Give the kept room back."""
+        """Give the kept room back, and write which keys the files have that were written or read."""
         self._outbox.release()
+        with suppress(OSError, LearnableError):  # of a lost lock: without an index, files are read to be looked up
+            for partition in self._partitions.values():
+                self._check_lock()
+                partition.save_keys()
 
     def _append(self, folder: str, table: pa.Table) -> None:
         if table.num_rows:

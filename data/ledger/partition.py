@@ -4,7 +4,7 @@
     00000042-00000042-9c8b7a6d5e4f3021.parquet    number 42, as it was written
 
 Numbers count up and never come from a clock. A file whose range contains another's replaces it: so merging may be
-killed at any moment, and readers see each row once.
+killed at any moment, and readers see each row once. Beside them lie indices of their keys (`key_index`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -26,14 +27,16 @@ import pyarrow.parquet as pq
 from upath import UPath
 
 from learnable.data.errors import LearnableError
-from learnable.data.ledger.key_index import Hashes, KeyIndex, hash_keys
+from learnable.data.ledger.key_index import RECENT, Hashes, KeyIndex, hash_keys
 from learnable.data.schemas import LEDGER, LedgerTable
-from learnable.data.storage.places import local_path, put
+from learnable.data.storage.places import local_path, put, remove
 from learnable.data.tables import parquet_bytes
 
 T = TypeVar("T")
 
 _NAME = re.compile(r"(\d{8})-(\d{8})-([0-9a-f]{16})\.parquet")
+_KEYS_NAME = re.compile(r"keys-([0-9a-f]{16})\.arrow")
+MOST_KEY_FILES = 8  # before they are made one
 
 
 class DamagedFileError(LearnableError):
@@ -114,6 +117,10 @@ class Partition:
         self.table = table
         self._next: int | None = None  # so that an append costs the same however many files there are
         self._index = KeyIndex()
+        self._key_files: set[str] = set()  # indices that are there
+        self._loaded: set[str] = set()  # those that were looked at
+        self._indexed: set[str] = set()  # files that they tell of
+        self._listing = threading.RLock()  # one thread writes, and others look things up meanwhile
         self._seen: int | None = None  # when the folder last changed, where `_known` is all that it had then
         self._known: dict[str, Chunk] = {}
         self._split: tuple[list[Chunk], list[Chunk]] = ([], [])  # of those known
@@ -148,8 +155,38 @@ class Partition:
         name, data = encode(table, first, last)
         self._seen = None  # some network mounts do not tell when a folder changed
         put(self.folder / name, data)
-        # So that a run need not read all that it wrote to look it up:
-        self._index.add(name, _hash_groups(table, self.table.group))
+        # So that a run need not read all that it wrote to look it up, nor the next one if this one is killed:
+        self._index.add(name, hash_groups(table, self.table.group))
+        if len(self._index.names) - len(self._indexed) >= RECENT:
+            with suppress(OSError):  # the rows are durable: without an index they are read to be looked up
+                self.save_keys()
+
+    def save_keys(self) -> None:
+        """Write which keys the files have, as far as no index tells it yet. Raises `OSError`.
+
+        Several indices become one where they are many, or tell of files that are gone.
+        """
+        with self._listing:
+            self._list()
+            counted = self._places.keys() & self._index.names
+            whole = len(self._key_files) >= MOST_KEY_FILES or bool(self._indexed - counted)
+            if not whole and not counted - self._indexed:
+                return
+            data = self._index.dump(counted if whole else counted - self._indexed)
+            name = f"keys-{_digest(data)}.arrow"
+            put(self.folder / name, data)
+            for other in self._key_files - {name} if whole else ():
+                remove(self.folder / other)
+            self._key_files = {name} if whole else self._key_files | {name}
+            self._loaded.add(name)
+            self._indexed = set(counted)
+
+    def remake_keys(self, keys: KeyIndex) -> None:
+        """Put an index of the files, as they were just read, in the place of all that are there. Raises `OSError`."""
+        with self._listing:
+            self._list()
+            self._index, self._indexed = keys, set(keys.names) | {""}  # so that all are made one
+            self.save_keys()
 
     def select(
         self, key: str, wanted: Collection[str], columns: Sequence[str], groups: Collection[str] | None = None
@@ -160,6 +197,8 @@ class Partition:
         whose groups were seen before is not read for others, so that a pool can be looked up in many parts. Raises
         `DamagedFileError`.
         """
+        if not wanted:
+            return
         if key == self.table.group:
             groups = wanted
         chunks = self.chunks() if groups is None else self._find_chunks(groups)
@@ -168,17 +207,30 @@ class Partition:
 
     def _find_chunks(self, groups: Collection[str]) -> list[Chunk]:
         """Return the files that hold one of these groups, and those whose groups are not known; oldest first."""
-        chunks = self.chunks()
-        candidates = self._index.find(hash_keys(groups))
-        names = (candidates & self._places.keys()) | (self._places.keys() - self._index.names)
-        return [chunks[place] for place in sorted(self._places[name] for name in names)]
+        hashes = hash_keys(groups)
+        with self._listing:
+            chunks = self.chunks()
+            if self._places.keys() - self._index.names:
+                self._load_keys()
+            candidates = self._index.find(hashes)
+            names = (candidates & self._places.keys()) | (self._places.keys() - self._index.names)
+            return [chunks[place] for place in sorted(self._places[name] for name in names)]
+
+    def _load_keys(self) -> None:
+        """Take in the indices that are new. One that is not as it was written tells nothing: its files are read."""
+        for name in sorted(self._key_files - self._loaded):
+            self._loaded.add(name)
+            with suppress(OSError, ValueError):
+                data = (self.folder / name).read_bytes()
+                if name == f"keys-{_digest(data)}.arrow":
+                    self._indexed |= self._index.load(data)
 
     def _select(self, chunk: Chunk, key: str, wanted: Collection[str], columns: Sequence[str]) -> pa.Table:
         pa.default_memory_pool().release_unused()  # or what earlier files took piles up, over a large ledger
         file = chunk.read()
         keys = chunk.read_columns(file, list({self.table.group, key}))
         if chunk.name not in self._index.names:
-            self._index.add(chunk.name, _hash_groups(keys, self.table.group))
+            self._index.add(chunk.name, hash_groups(keys, self.table.group))
         matching = _mask(keys[key], wanted)
         if not pc.any(matching).as_py():
             return file.schema_arrow.empty_table()
@@ -189,18 +241,21 @@ class Partition:
 
     def _list(self) -> Collection[Chunk]:
         """Return every file that is there now. A file never changes, so only those that are new are looked at."""
-        changed = self._read_change_time()
-        if changed is not None and changed == self._seen:
+        with self._listing:
+            changed = self._read_change_time()
+            if changed is not None and changed == self._seen:
+                return self._known.values()
+            # Clocks tick coarsely: after a change of just now there may be another one that bears the same time. After
+            # two seconds no file can come to a folder without its time of change telling.
+            self._seen = changed if changed is not None and time.time_ns() - changed > 2_000_000_000 else None
+            there = self._read_names()
+            self._key_files = {name for name in there if _KEYS_NAME.fullmatch(name)}
+            names = {name for name in there if name in self._known or _NAME.fullmatch(name)}
+            if names != self._known.keys():
+                self._known = {name: self._known.get(name) or _parse(self.folder, name, self.table) for name in names}
+                self._split = _split(self._known.values())
+                self._places = {chunk.name: place for place, chunk in enumerate(self._split[0])}
             return self._known.values()
-        # Clocks tick coarsely: after a change of just now there may be another one that bears the same time. After two
-        # seconds no file can come to a folder without its time of change telling.
-        self._seen = changed if changed is not None and time.time_ns() - changed > 2_000_000_000 else None
-        names = {name for name in self._read_names() if name in self._known or _NAME.fullmatch(name)}
-        if names != self._known.keys():
-            self._known = {name: self._known.get(name) or _parse(self.folder, name, self.table) for name in names}
-            self._split = _split(self._known.values())
-            self._places = {chunk.name: place for place, chunk in enumerate(self._split[0])}
-        return self._known.values()
 
     def _read_change_time(self) -> int | None:
         """Return when the last file came or went, in ns; None where nobody can tell, or there is no folder yet."""
@@ -289,7 +344,7 @@ def _open(data: bytes, group: str) -> pq.ParquetFile:
     return pq.ParquetFile(pa.BufferReader(data), read_dictionary=[name for name in names if name == group])
 
 
-def _hash_groups(table: pa.Table, group: str) -> Hashes:
+def hash_groups(table: pa.Table, group: str) -> Hashes:
     """Return a hash of each key of the groups that a table has rows of."""
     return hash_keys(set(pc.unique(table[group]).to_pylist()))
 

@@ -9,8 +9,17 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from learnable.data.ledger.key_index import KeyIndex
 from learnable.data.ledger.ledger import Ledger
-from learnable.data.ledger.partition import Chunk, DamagedFileError, Partition, quarantine, read_in_order, whole_table
+from learnable.data.ledger.partition import (
+    Chunk,
+    DamagedFileError,
+    Partition,
+    hash_groups,
+    quarantine,
+    read_in_order,
+    whole_table,
+)
 from learnable.data.storage.places import remove, sweep
 
 MERGED_BYTES = 1 << 20  # of compressed files: whoever reads has a few of them, unpacked, in memory
@@ -60,7 +69,7 @@ def summarise_ledger(ledger: Ledger) -> LedgerSummary:
         prompts |= keys
         parts.append(part)
     scores = ledger.partitions("scores")
-    sizes = [chunk.path.stat().st_size for chunk in _chunks(ledger)]
+    sizes = [chunk.path.stat().st_size for partition in _partitions(ledger) for chunk in partition.chunks()]
     return LedgerSummary(
         prompts=len(prompts),
         rollouts=sum(part.rollouts for part in parts),
@@ -74,13 +83,19 @@ def summarise_ledger(ledger: Ledger) -> LedgerSummary:
 
 
 def find_damage(ledger: Ledger) -> Iterator[Damage]:
-    """Verify every file against its checksum and read all of it; set damaged ones aside. Needs the store's lock."""
-    for chunk in _chunks(ledger):
-        try:
-            whole_table(chunk)
-        except DamagedFileError as damage:
-            moved = quarantine(ledger.root, chunk)
-            yield Damage(str(chunk.path), damage.why, moved)
+    """Verify every file against its checksum and read all of it; set damaged ones aside. Needs the store's lock.
+
+    What the files hold is indexed anew. Raises `OSError` where an index cannot be written.
+    """
+    for partition in _partitions(ledger):
+        keys = KeyIndex()
+        for chunk in partition.chunks():
+            try:
+                keys.add(chunk.name, hash_groups(whole_table(chunk), chunk.table.group))
+            except DamagedFileError as damage:
+                moved = quarantine(ledger.root, chunk)
+                yield Damage(str(chunk.path), damage.why, moved)
+        partition.remake_keys(keys)
 
 
 def compact(ledger: Ledger) -> tuple[int, int]:
@@ -90,13 +105,14 @@ def compact(ledger: Ledger) -> tuple[int, int]:
     """
     sweep(ledger.root)
     before = after = 0
-    for partition in [*ledger.partitions("rollouts"), *ledger.partitions("scores")]:
+    for partition in _partitions(ledger):
         before += len(partition.chunks()) + len(partition.replaced())
         for run in _runs(partition.chunks()):
             table = pa.concat_tables(read_in_order(run, whole_table), promote_options="default")
             partition.write(table, run[0].first, run[-1].last)
         for chunk in partition.replaced():
             remove(chunk.path)
+        partition.save_keys()
         after += len(partition.chunks())
     return before, after
 
@@ -117,10 +133,8 @@ def _runs(chunks: list[Chunk]) -> Iterator[list[Chunk]]:
         yield run
 
 
-def _chunks(ledger: Ledger) -> Iterator[Chunk]:
-    for table in ("rollouts", "scores"):
-        for partition in ledger.partitions(table):
-            yield from partition.chunks()
+def _partitions(ledger: Ledger) -> list[Partition]:
+    return [*ledger.partitions("rollouts"), *ledger.partitions("scores")]
 
 
 def _read_keys(chunk: Chunk) -> pa.Table:

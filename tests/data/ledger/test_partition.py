@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learnable.data.ledger import partition as partitions
 from learnable.data.ledger.partition import Chunk, DamagedFileError, Partition
 from learnable.data.storage.places import find_place
 from learnable.data.tables import rollouts_table
@@ -97,6 +98,80 @@ def test_a_quiet_folder_is_not_read_again_until_a_file_comes(tmp_path: Path, mon
     assert len(part.chunks()) == 3
     fill(another, 1)  # maybe within the same tick of the clock
     assert len(part.chunks()) == 4
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How many files were read, under ""."""
+    read, opened = Chunk.read, Counter[str]()
+
+    def read_and_count(chunk: Chunk) -> pq.ParquetFile:
+        opened[""] += 1
+        return read(chunk)
+
+    monkeypatch.setattr(Chunk, "read", read_and_count)
+    return opened
+
+
+def keys(folder: Path) -> list[Path]:
+    return sorted(folder.glob("keys-*.arrow"))
+
+
+def test_the_next_process_reads_no_file_for_others_groups(tmp_path: Path, opened: Counter[str]) -> None:
+    first = partition(tmp_path)
+    first.append(rollouts_table([rollout(0), rollout(1, text="other")]))
+    first.append(rollouts_table([rollout(2)]))
+    first.save_keys()
+    first.save_keys()
+    assert len(keys(tmp_path)) == 1
+    assert indices(partition(tmp_path), "nobody") == []
+    assert opened[""] == 0
+    assert indices(partition(tmp_path), "other") == [1]
+    assert opened[""] == 1
+    assert indices(partition(tmp_path)) == [0, 2]
+
+
+def test_a_killed_run_leaves_few_files_to_read(
+    tmp_path: Path, opened: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(partitions, "RECENT", 2)
+    monkeypatch.setattr(partitions, "MOST_KEY_FILES", 3)
+    fill(partition(tmp_path), 11)
+    assert len(keys(tmp_path)) == 2  # of eight files, and of two more
+    assert indices(partition(tmp_path), "nobody") == []
+    assert opened[""] == 1
+    assert indices(partition(tmp_path)) == list(range(11))
+
+
+@pytest.mark.parametrize("damage", [b"", b"ARROW1 of another kind"])
+def test_an_index_that_is_not_as_it_was_written_tells_nothing(tmp_path: Path, damage: bytes) -> None:
+    part = partition(tmp_path)
+    fill(part, 2)
+    part.save_keys()
+    keys(tmp_path)[0].write_bytes(damage)
+    again = partition(tmp_path)
+    assert indices(again) == [0, 1]
+    again.save_keys()
+    keys(tmp_path)[0].unlink()
+    assert indices(partition(tmp_path)) == [0, 1]
+
+
+def test_an_index_of_files_that_are_gone_is_made_anew(tmp_path: Path, opened: Counter[str]) -> None:
+    part = partition(tmp_path)
+    fill(part, 3)
+    part.save_keys()
+    before = keys(tmp_path)
+    part.write(rollouts_table([rollout(0), rollout(1)]), 0, 1)
+    for chunk in part.replaced():
+        Path(chunk.path).unlink()
+    again = partition(tmp_path)
+    assert indices(again) == [0, 1, 2]
+    again.save_keys()
+    assert len(keys(tmp_path)) == 1
+    assert keys(tmp_path) != before
+    opened.clear()
+    assert indices(partition(tmp_path), "nobody") == []
+    assert opened[""] == 0
 
 
 def test_a_merged_file_replaces_what_it_holds_before_that_is_gone(tmp_path: Path) -> None:

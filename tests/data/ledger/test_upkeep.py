@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from learnable.data.ledger import upkeep
+from learnable.data.ledger.key_index import KeyIndex, hash_keys
+from learnable.data.ledger.partition import Partition
 from learnable.data.ledger.upkeep import compact, find_damage, summarise_ledger
 from learnable.data.records import Score
 from learnable.data.storage.places import remove
@@ -96,6 +99,20 @@ def test_damage_is_set_aside_and_nothing_else(filled: Store) -> None:
     assert damage.moved_to == f"quarantine/rollouts__abc__{DRAW.sampling.sampling_id}__{victim.name}"
     assert (Path(str(filled.root)) / damage.moved_to).is_file()
     assert len(rows(filled)) == 10
+
+
+def test_a_check_makes_the_indices_anew_from_the_files(filled: Store) -> None:
+    folder = Path(filled.root / "rollouts" / DRAW.folder)
+    wrong = KeyIndex()
+    for chunk in Partition(filled.root / "rollouts" / DRAW.folder).chunks():
+        wrong.add(chunk.name, hash_keys(["of no question"]))
+    data = wrong.dump(wrong.names)
+    (folder / f"keys-{hashlib.sha256(data).hexdigest()[:16]}.arrow").write_bytes(data)
+    fresh = Store(filled.root).ledger
+    assert not fresh.find_rollouts(under(64), [prompt()])[0].height  # what a wrong index would cost
+    assert list(find_damage(filled.ledger)) == []
+    assert len(list(folder.glob("keys-*.arrow"))) == 1
+    assert Store(filled.root).ledger.find_rollouts(under(64), [prompt()])[0].height == 6
 
 
 def test_a_run_sets_damage_aside_by_itself(filled: Store) -> None:
