@@ -13,6 +13,7 @@ import hashlib
 import threading
 from collections.abc import Collection
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -78,7 +79,7 @@ class KeyIndex:
             raise ValueError(str(error)) from error
         if not table.schema.equals(SCHEMA) or any(column.null_count for column in table.columns):
             raise ValueError(f"its columns are {table.schema}")
-        files = table["file"].unify_dictionaries().combine_chunks()
+        files: Any = table["file"].unify_dictionaries().combine_chunks()
         names = files.dictionary.to_pylist()
         with self._lock:
             numbers = files.indices.to_numpy().astype(np.int32) + np.int32(len(self._names))
@@ -95,7 +96,7 @@ class KeyIndex:
             numbers = (np.cumsum(wanted) - 1).astype(np.int32)[self._files[rows]]
             kept = pa.array([name for name in self._names if name in names], pa.string())
             files = pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), kept)
-            table = pa.table([pa.array(self._hashes[rows]), files], SCHEMA)
+            table = pa.table([pa.array(self._hashes[rows]), files], schema=SCHEMA)
         sink = pa.BufferOutputStream()
         with pa.ipc.new_file(sink, SCHEMA, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
             writer.write_table(table)

@@ -50,14 +50,19 @@ class DamagedFileError(LearnableError):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """One file: where it is, its name, the numbers it covers, the first 16 hex digits of its SHA-256."""
+    """One file: its folder, its name, the numbers it covers, the first 16 hex digits of its SHA-256."""
 
-    path: UPath
-    name: str  # which a path works out anew each time, for every file at every lookup
+    folder: UPath
+    name: str
     first: int
     last: int
     digest: str
     table: LedgerTable
+
+    @property
+    def path(self) -> UPath:
+        """The file's place, worked out when it is asked for: of ten thousand files that would take a second."""
+        return self.folder / self.name
 
     def read(self) -> pq.ParquetFile:
         """Return the verified file. A file that reads well the second time is well.
@@ -384,7 +389,7 @@ def _parse(folder: UPath, name: str, table: LedgerTable) -> Chunk:
     match = _NAME.fullmatch(name)
     if match is None:
         raise ValueError(f"{folder / name} is not a chunk")
-    return Chunk(folder / name, name, int(match[1]), int(match[2]), match[3], table)
+    return Chunk(folder, name, int(match[1]), int(match[2]), match[3], table)
 
 
 def _digest(data: bytes) -> str:
