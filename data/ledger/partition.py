@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 _NAME = re.compile(r"(\d{8})-(\d{8})-([0-9a-f]{16})\.parquet")
 _KEYS_NAME = re.compile(r"keys-([0-9a-f]{16})\.arrow")
-MOST_KEY_FILES = 8  # before they are made one
+MANY_INDICES = 8  # before they are made one
 
 
 class DamagedFileError(LearnableError):
@@ -174,7 +174,7 @@ class Partition:
         with self._listing:
             self._list()
             counted = self._places.keys() & self._index.names
-            whole = len(self._key_files) >= MOST_KEY_FILES or bool(self._indexed - counted)
+            whole = len(self._key_files) >= MANY_INDICES or bool(self._indexed - counted)
             if not whole and not counted - self._indexed:
                 return
             data = self._index.dump(counted if whole else counted - self._indexed)

@@ -135,7 +135,7 @@ def test_a_killed_run_leaves_few_files_to_read(
     tmp_path: Path, opened: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(partitions, "RECENT", 2)
-    monkeypatch.setattr(partitions, "MOST_KEY_FILES", 3)
+    monkeypatch.setattr(partitions, "MANY_INDICES", 3)
     fill(partition(tmp_path), 11)
     assert len(keys(tmp_path)) == 2  # of eight files, and of two more
     assert indices(partition(tmp_path), "nobody") == []
