@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 
 from learnable.flows.scheduling.server import start_own_server
 from learnable.train.child import run_stage
-from tests.support.warm_starts import Ended, Starter
+from tests.support.warm_starts import Ended, Starter, starting
 from tests.support.warm_twins import is_warm, leave_flags_out
 
 SPAWN = """
@@ -99,3 +100,20 @@ def test_a_warm_process_ends_as_a_cold_one_does(text: str, tmp_path: Path, pipel
     warm = pipeline_starter.run([sys.executable, "-c", text], cwd=tmp_path)
     assert (warm.returncode, warm.stdout) == (cold.returncode, cold.stdout)
     assert warm.stderr.splitlines()[-1:] == cold.stderr.splitlines()[-1:]
+
+
+def test_workers_share_a_starter_that_ends_with_the_last_of_them(tmp_path: Path) -> None:
+    database, place = tmp_path / "prefect.db", tmp_path / "starter-json"
+
+    def parent(starter: Starter) -> str:
+        return starter.run([sys.executable, "-c", "import os; print(os.getppid())"]).stdout
+
+    with starting(["json"], database) as one:
+        with starting(["json"], database) as other:
+            shared = parent(one)
+            assert parent(other) == shared != ""
+        assert parent(one) == shared
+    while place.exists():
+        time.sleep(0.01)
+    with starting(["json"], database) as later:
+        assert parent(later) not in ("", shared)
