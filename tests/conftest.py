@@ -1,4 +1,4 @@
-"""What holds in every test: Hypothesis without deadlines, Ctrl-C that works, and a core for each engine."""
+"""What holds in every test: Hypothesis without deadlines, Ctrl-C that works, and a share of threads for each."""
 
 from __future__ import annotations
 
@@ -87,23 +87,27 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
     For `-n logical` a worker a core: fast tests wait for nothing, and each worker has its imports to make.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = count_cores()
     return min(cores if config.getoption("numprocesses") == "logical" else cores + cores // 2, MAX_WORKERS)
 
 
 def pytest_configure() -> None:
-    """Give each worker a core: an engine whose threads share cores with another's mostly waits for those.
+    """Give each worker its share of threads: an engine whose threads share cores with another's mostly waits for those.
 
+    It is bound to no core: what waits for a server or a clock leaves its core to whoever has work.
     And take away the width of a terminal, which readline puts into the environment of whoever starts workers.
     """
     for name in ("COLUMNS", "LINES"):
         os.environ.pop(name, None)
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-    if worker and hasattr(os, "sched_setaffinity"):
-        cores, workers = sorted(os.sched_getaffinity(0)), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
-        own = cores[int(worker.removeprefix("gw")) % len(cores) :: workers]
-        os.sched_setaffinity(0, own)
-        os.environ["OMP_NUM_THREADS"] = str(len(own))
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        threads = max(1, count_cores() // int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
+        os.environ |= {name: str(threads) for name in ("OMP_NUM_THREADS", "POLARS_MAX_THREADS")}
+        os.environ["VLLM_CPU_OMP_THREADS_BIND"] = "nobind"
+
+
+def count_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -119,7 +123,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path in slow:
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: (item.get_closest_marker("e2e") is None, item.path not in longest))
+    items.sort(
+        key=lambda item: (item.get_closest_marker("e2e") is None, item.path not in longest, item.path not in slow)
+    )
 
 
 def _is_in(item: pytest.Item, places: Sequence[Path]) -> bool:
