@@ -31,8 +31,8 @@ export NO_MKDOCS_2_WARNING := 1
 DEMO_TRAIN := --family arithmetic --family comparison --family counting --steps 60 --max-completion-length 16 \
 	--eval-group-size 32
 
-.PHONY: setup demo test test-fast test-thorough check lint types imports docstrings site bench gpu-check real-model notebook docs page lock \
-	clean help
+.PHONY: setup demo test test-fast test-thorough compiled check lint types imports docstrings site bench gpu-check real-model notebook \
+	docs page lock clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 15
@@ -60,6 +60,11 @@ test-fast: setup ## run the tests that need no engine, no server, no process of 
 
 test-thorough: setup ## run every test, with many more random examples
 	$(PYTEST) --hypothesis-profile=thorough
+
+# In a fresh clone each worker of the tests would compile all of it, at once.
+compiled: setup ## compile what the tests import, by importing it
+	$(BIN)/python -m pytest --collect-only -qq > /dev/null
+	$(BIN)/python -m tests.support.warm_starts
 
 check: setup ## lint, types, import law, errors named in docstrings, links and pages of the site
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint types imports docstrings site
