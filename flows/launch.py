@@ -109,6 +109,7 @@ def run_job(curate: CurateSettings, train: TrainSettings, *, use_prefect: bool =
     Bad input raises `LearnableError` before anything heavy starts.
     """
     curate.engine.check()
+    check_tracker(curate.report_to)
     if not use_prefect:
         return jobs.run_job(curate, train)
     check_numbers(train)

@@ -84,7 +84,7 @@ def run_job(curate: CurateSettings, train: TrainSettings, stages: Stages | None 
         progress().warn(plan.advice)
     if not train.output:
         described = {name: value for name, value in asdict(curate).items() if name != "report_to"}
-        job = content_id(described, asdict(train))[:8]
+        job = content_id(described, asdict(replace(train, report_to="none")))[:8]
         train = replace(train, output=str(RUNS / f"{curate.set_name}-job-{job}"))
     with hold_output(train.folder, "job"):
         report = _go_round(curate, train, JobReport(plan, ()), stages or Stages())

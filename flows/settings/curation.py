@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from learnable.data.band import Band
 from learnable.data.dialogue.thinking import find_tags
@@ -25,6 +25,7 @@ BUILTIN_LIMIT = 512  # the built-in generators never end
 PROMPTS, POLICY, DECIDED, OUTPUT = "Which prompts", "Which policy", "What is kept", "Where it goes"  # in `--help`
 ChatMode = Literal["auto", "on", "off"]
 Tracker = Literal["none", "tensorboard", "trackio", "wandb", "mlflow"]
+TRACKERS: tuple[Tracker, ...] = get_args(Tracker)
 Workers = Annotated[int, Setting("Processes that score.", OUTPUT, usual="one for four cores", at_least=0)]
 VerifierTimeout = Annotated[
     float | None,

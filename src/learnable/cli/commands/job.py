@@ -15,6 +15,7 @@ from learnable.cli.flags import Flag, Given, flags_of
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling
 from learnable.flows.settings import CurateSettings, PromptSettings
+from learnable.flows.settings.curation import TRACKERS
 from learnable.rollouts.settings import VLLMSettings
 from learnable.train.settings import TrainSettings
 
@@ -93,6 +94,7 @@ class PoolArguments:
             group_size=train.num_generations,
             workers=count_workers(None),
             seed=train.seed,
+            report_to=next((name for name in TRACKERS if name == train.report_to), "none"),  # TRL knows more
             **self.place.read(),
         )
         return curate, train if prompts.location else replace(train, families=())
