@@ -33,3 +33,18 @@ def quote_markdown(text: object) -> str:
     fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
     pad = " " * (line[:1] in ("`", "") or line[-1:] == "`")
     return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def whole_characters(text: str) -> str:
+    r"""Return the text with U+FFFD for each half of a surrogate pair, which JSON can say and no file can store.
+
+    >>> whole_characters("a\ud800b \ud83d\ude00") == "a\ufffdb \U0001f600"
+    True
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -28,6 +29,11 @@ class Policy:
     def name(self) -> str:
         """What a user calls it: the adapter's folder, or the model's folder or hub id."""
         return self.adapter or self.path
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, str]) -> Policy:
+        """Read what `to_json` wrote."""
+        return cls(given.get("path", ""), given.get("policy_id", ""), given.get("adapter", ""))
 
     def to_json(self) -> dict[str, str]:
         """Return the policy as plain data, with its adapter where it has one."""

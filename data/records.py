@@ -58,6 +58,7 @@ from math import inf
 from typing import Annotated, Any, Literal, get_args
 
 from learnable.data.errors import LearnableError
+from learnable.data.plain_text import whole_characters
 from learnable.data.settings import Setting
 
 Verdict = Literal["scored", "truncated", "verifier_error", "engine_error"]
@@ -202,9 +203,7 @@ class Sampling:
         >>> Sampling(temperature=0.7).sampling_id, Sampling(min_p=0.05).sampling_id
         ('t0.7-p1.0-k0', 't1.0-p1.0-k0-m0.05')
         """
-        arguments = canonical_json(self.template_args) if self.template_args else ""
-        drawn = (self.temperature, self.top_p, self.top_k, self.min_p, self.repetition_penalty)
-        return _name_sampling(*drawn, self.stop, arguments, self.think_tags)
+        return _name_sampling(self)
 
     @property
     def as_greedy(self) -> Sampling:
@@ -335,21 +334,6 @@ class PassCount:
     passes: int
 
 
-def whole_characters(text: str) -> str:
-    r"""Return the text with U+FFFD for each half of a surrogate pair, which JSON can say and no file can store.
-
-    >>> whole_characters("a\ud800b \ud83d\ude00") == "a\ufffdb \U0001f600"
-    True
-    """
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
 def is_own_verifier(name: str) -> bool:
     """Whether a verifier is not one of ours: `FILE.py:OBJECT`, `MODULE:OBJECT`, or one that a package offers."""
     return ":" in name or name.partition("?")[0] in installed_verifiers()
@@ -406,20 +390,11 @@ def _hash_text(text: str) -> str:
 
 
 @lru_cache
-def _name_sampling(
-    temperature: float,
-    top_p: float,
-    top_k: int,
-    min_p: float,
-    repetition_penalty: float,
-    stop: tuple[str, ...],
-    template_args: str,
-    think_tags: str,
-) -> str:
-    parts = [f"t{float(temperature)!r}-p{float(top_p)!r}-k{top_k}"]
-    parts += [f"m{float(min_p)!r}"] if min_p else []
-    parts += [f"r{float(repetition_penalty)!r}"] if repetition_penalty != 1 else []
-    parts += [f"s{content_id(sorted(set(stop)))[:12]}"] if stop else []
-    parts += [f"a{content_id(template_args)[:12]}"] if template_args else []
-    parts += [f"h{content_id(think_tags.split())[:12]}"] if think_tags else []
+def _name_sampling(drawn: Sampling) -> str:
+    parts = [f"t{float(drawn.temperature)!r}-p{float(drawn.top_p)!r}-k{drawn.top_k}"]
+    parts += [f"m{float(drawn.min_p)!r}"] if drawn.min_p else []
+    parts += [f"r{float(drawn.repetition_penalty)!r}"] if drawn.repetition_penalty != 1 else []
+    parts += [f"s{content_id(sorted(set(drawn.stop)))[:12]}"] if drawn.stop else []
+    parts += [f"a{content_id(canonical_json(drawn.template_args))[:12]}"] if drawn.template_args else []
+    parts += [f"h{content_id(drawn.think_tags.split())[:12]}"] if drawn.think_tags else []
     return "-".join(parts)

@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from learnable.data.errors import LearnableError
+from learnable.data.plain_text import whole_characters
 from learnable.data.progress import progress
-from learnable.data.records import Message, Prompt, Rollout, Row, Score, canonical_json, message_list, whole_characters
+from learnable.data.records import Message, Prompt, Rollout, Row, Score, canonical_json, message_list
 from learnable.data.schemas import CHAT_PROMPT, OUR_COLUMNS, ROLLOUTS, SCORES, TEXT_PROMPT, prompts_schema
 
 # What `--json` calls columns that have another name in files.

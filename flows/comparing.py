@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from learnable.data.curated.curated_set import POOL_PARTS, CuratedSet, open_curated
-from learnable.data.curated.manifest import Changes, FamilyDrift
 from learnable.data.curated.record import to_plain
+from learnable.data.curated.refreshed import Changes, FamilyDrift
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import JsonObject, weights_id
 from learnable.data.store import Store

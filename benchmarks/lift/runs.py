@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.lift.arms import Arm, Plan
-from benchmarks.lift.job import train_job
+from benchmarks.lift.job import REPORT, train_job
 from benchmarks.lift.pools import count_rollouts, count_tokens, find_by_rate, forget_certificates
 from benchmarks.lift.refilled import FILE as GENERATED
 from learnable.data.curated.curated_set import CuratedSet
@@ -39,7 +39,7 @@ from learnable.train.trainers.trainer import CHECKPOINTS, POLICY_FOLDER, read_st
 FIRST_STEPS = 20  # over which the forecast is held against what is measured
 GROUP_SIZE = 16  # of the evaluation
 K = 8
-REPORT, COST, FAILED, HELD_OUT = "report.json", "cost.json", "failed.txt", "held-out"
+COST, FAILED, HELD_OUT = "cost.json", "failed.txt", "held-out"
 MEASURES = {"reward": "mean_reward", "greedy": "greedy_reward", "pass_at_8": "pass_at_k"}
 
 

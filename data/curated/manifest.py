@@ -12,14 +12,13 @@ from typing import Any, Literal, Self
 
 from learnable.data.band import Band
 from learnable.data.curated.record import Record, by_name, in_json, keys_of, many_of, read_field, to_plain
+from learnable.data.curated.refreshed import REFRESHED, RefreshRecord
 from learnable.data.policies import Policy
 from learnable.data.records import JsonObject, Sampling
 from learnable.data.storage.format import STORE_FORMAT
 
 # Keys of a manifest that are there only where they say something.
 OPTIONAL_KEYS = ("chat", "knobs", "imported", "predictions", "lengths", "family_lengths", "verifier_sources")
-SILENT = "silent_reward"  # the `code` of a finding that GRPO stops at
-REFRESHED = "refresh"  # the `kind` of a version that a refresh made; others have none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +41,7 @@ class ImportRecord(Record):
     """The rollouts were not drawn here: the `format` and the names of the `files` that they came in."""
 
     format: str = ""
-    files: tuple[str, ...] = field(default=(), metadata=in_json(read=tuple))
+    files: tuple[str, ...] = in_json(read=tuple, default=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +50,7 @@ class VarianceRecord(Record):
 
     tilt: float = 0.0
     centre: float = 0.5
-    prior_df: float = field(default=0.0, metadata=in_json("draws"))
+    prior_df: float = in_json("draws", default=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +65,8 @@ class FamilyPriorRecord(Record):
     zero: float = 0.0
     one: float = 0.0
     fitted_to: int = 0
-    ess_per_rollout: float = field(default=1.0, metadata=in_json("flips_per_rollout"))
-    variance_model: VarianceRecord | None = field(default=None, metadata=in_json("spread", VarianceRecord.from_json))
+    ess_per_rollout: float = in_json("flips_per_rollout", default=1.0)
+    variance_model: VarianceRecord | None = in_json("spread", VarianceRecord.from_json)
 
     @property
     def is_graded(self) -> bool:
@@ -102,8 +101,8 @@ class PredictionRecord(Record):
     `usual_rollouts` are expected without a prediction.
     """
 
-    sources: tuple[str, ...] = field(default=(), metadata=in_json(read=tuple))
-    known_rates: tuple[str, ...] = field(default=(), metadata=in_json(read=tuple))
+    sources: tuple[str, ...] = in_json(read=tuple, default=())
+    known_rates: tuple[str, ...] = in_json(read=tuple, default=())
     groups: int = 0
     deviance_explained: float = 0.0
     gain: float = 0.0
@@ -115,7 +114,7 @@ class PredictionRecord(Record):
     audit_in_band: float | None = None
     rollouts: int = 0
     usual_rollouts: int = 0
-    strata: tuple[StratumRecord, ...] = field(default=(), metadata=in_json(read=many_of(StratumRecord)))
+    strata: tuple[StratumRecord, ...] = in_json(read=many_of(StratumRecord), default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +136,8 @@ class Forecast(Record):
 class Forecasts(Record):
     """A row for each group size: of the `curated` prompts, and of the whole `pool`."""
 
-    curated: tuple[Forecast, ...] = field(default=(), metadata=in_json(read=many_of(Forecast)))
-    pool: tuple[Forecast, ...] = field(default=(), metadata=in_json(read=many_of(Forecast)))
+    curated: tuple[Forecast, ...] = in_json(read=many_of(Forecast), default=())
+    pool: tuple[Forecast, ...] = in_json(read=many_of(Forecast), default=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +161,7 @@ class SummaryRow(Record):
     tokens: int | None = None
     mean: float | None = None
     pass_at_1: float | None = None
-    expected_within_variance: float | None = field(default=None, metadata=in_json("learnability"))
+    expected_within_variance: float | None = in_json("learnability")
     zero_std_share: float | None = None
     errors: int | None = None
     extraction_failed_share: float | None = None
@@ -217,120 +216,12 @@ class Finding(Record):
 
     code: FindingCode | Literal[""] = ""
     subject: str = ""
-    forms: tuple[str, ...] = field(default=(), metadata=in_json(read=tuple))
+    forms: tuple[str, ...] = in_json(read=tuple, default=())
     text: str = ""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin(Record):
-    """The version that was refreshed, and the id of its policy."""
-
-    version: str = ""
-    policy: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes(Record):
-    """How many prompts a refresh looked at, and how many of them left the set, joined it, or stay as they were.
-
-    `resampled` of them were sampled again, the `anchors` among them.
-    """
-
-    prompts: int = 0
-    kept_before: int = 0
-    kept_now: int = 0
-    keep_to_drop: int = 0
-    drop_to_keep: int = 0
-    unchanged: int = 0
-    anchors: int = 0
-    resampled: int = field(default=0, metadata=in_json("asked_again"))
-    resampled_share: float = field(default=0.0, metadata=in_json("asked_share"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FamilyChanges(Record):
-    """The same of one family."""
-
-    family: str = ""
-    prompts: int = 0
-    kept_before: int = 0
-    kept_now: int = 0
-    keep_to_drop: int = 0
-    drop_to_keep: int = 0
-    unchanged: int = 0
-    resampled: int = field(default=0, metadata=in_json("asked_again"))
-
-
-@dataclass(frozen=True, slots=True)
-class StillInBand(Record):
-    """The expected share of the old set that is still in the band, and the ends of its central 90 % interval."""
-
-    share: float = 0.0
-    low: float = 0.0
-    high: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Drift(Record):
-    """Where rates go: `log-odds(new) = shift + slope * log-odds(old) + noise * z`, z standard normal.
-
-    Of the prompts that always failed a share `left_zero` does so no longer, and of those that always passed a share
-    `left_one`. `noise` is what the policy forgets: the larger it is, the less an old rollout says of the new policy.
-    `fitted_to` is how many prompts the figures rest on, 0 where they are those of other families.
-    """
-
-    shift: float = 0.0
-    slope: float = 1.0
-    noise: float = 0.05
-    left_zero: float = 0.0
-    left_one: float = 0.0
-    fitted_to: int = 0
-
-    def to_json(self) -> JsonObject:
-        """Return the figures to four digits."""
-        plain = Record.to_json(self)
-        return {key: round(value, 4) if isinstance(value, float) else value for key, value in plain.items()}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FamilyDrift(Drift):
-    """The drift of a family's prompts that were trained on, or of its others."""
-
-    family: str = ""
-    trained: bool = False
-
-    def to_json(self) -> JsonObject:
-        """Return whose drift it is, and the figures to four digits."""
-        return {"family": self.family, "trained": self.trained, **Drift.to_json(self)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefreshRecord(Record):
-    """What a refresh says of itself: keys of the manifest's own object.
-
-    `still_in_band` is None where the old set was empty.
-    """
-
-    kind: str = REFRESHED
-    refreshed_from: Origin = field(default_factory=Origin, metadata=in_json(read=Origin.from_json))
-    changed: Changes = field(default_factory=Changes, metadata=in_json(read=Changes.from_json))
-    still_in_band: StillInBand | None = field(default=None, metadata=in_json("shelf_life", StillInBand.from_json))
-    drift: tuple[FamilyDrift, ...] = field(default=(), metadata=in_json(read=many_of(FamilyDrift)))
-    families: tuple[FamilyChanges, ...] = field(default=(), metadata=in_json(read=many_of(FamilyChanges)))
-
-
-def _policy(value: Mapping[str, Any]) -> Policy:
-    return Policy(value.get("path", ""), value.get("policy_id", ""), value.get("adapter", ""))
-
-
-def _band(value: Mapping[str, Any]) -> Band:
-    """Read a band. What the file does not say was not asked of a prompt; what this version does not know is dropped."""
-    anything = {"low": 0.0, "high": 1.0, "min_std": 0.0, "signal": "reward"}
-    return Band(**{key: value.get(key, usual) for key, usual in anything.items()})
-
-
-def _sampling(value: Mapping[str, Any]) -> Sampling:
-    return Sampling.from_json(value)
+    def is_about(self, family: str) -> bool:
+        """Whether its subject is a family or a component of it."""
+        return f"{self.subject}: ".startswith(f"{family}: ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -351,39 +242,33 @@ class Manifest(Record):
     parent: str | None = None
     run_id: str = ""
     created: str = ""
-    policy: Policy = field(default=Policy("", ""), metadata=in_json(read=_policy))
+    policy: Policy = in_json(read=Policy.from_json, default=Policy("", ""))
     engine: str = ""
-    sampling: Sampling = field(default=Sampling(), metadata=in_json(read=_sampling))
-    chat: ChatRecord | None = field(default=None, metadata=in_json(read=ChatRecord.from_json))
+    sampling: Sampling = in_json(read=Sampling.from_json, default=Sampling())
+    chat: ChatRecord | None = in_json(read=ChatRecord.from_json)
     knobs: Mapping[str, str] | None = None
-    imported: ImportRecord | None = field(default=None, metadata=in_json(read=ImportRecord.from_json))
+    imported: ImportRecord | None = in_json(read=ImportRecord.from_json)
     group_size: int = 0
-    budget: JsonObject = field(default_factory=dict, metadata=in_json("effort"))
-    family_priors: Mapping[str, FamilyPriorRecord] = field(
-        default_factory=dict, metadata=in_json("beliefs", by_name(FamilyPriorRecord))
-    )
-    predictions: Mapping[str, PredictionRecord] | None = field(
-        default=None, metadata=in_json(read=by_name(PredictionRecord))
-    )
-    band: Band = field(default_factory=lambda: _band({}), metadata=in_json(read=_band))
+    budget: JsonObject = in_json("effort", make=dict)
+    family_priors: Mapping[str, FamilyPriorRecord] = in_json("beliefs", by_name(FamilyPriorRecord), make=dict)
+    predictions: Mapping[str, PredictionRecord] | None = in_json(read=by_name(PredictionRecord))
+    band: Band = in_json(read=Band.from_json, make=lambda: Band.from_json({}))
     preset: JsonObject = field(default_factory=lambda: {"name": "band"})
     truncated: Literal["count", "exclude"] = "count"
     test_share: float = 0.0
     seed: int = 0
     expected_false_keeps: float = 0.0
-    forecast: Forecasts = field(default_factory=Forecasts, metadata=in_json(read=Forecasts.from_json))
-    lengths: LengthsRecord | None = field(default=None, metadata=in_json(read=LengthsRecord.from_json))
-    family_lengths: Mapping[str, LengthsRecord] | None = field(
-        default=None, metadata=in_json(read=by_name(LengthsRecord))
-    )
+    forecast: Forecasts = in_json(read=Forecasts.from_json, make=Forecasts)
+    lengths: LengthsRecord | None = in_json(read=LengthsRecord.from_json)
+    family_lengths: Mapping[str, LengthsRecord] | None = in_json(read=by_name(LengthsRecord))
     verifiers: Mapping[str, str] = field(default_factory=dict)
     verifier_sources: Mapping[str, str] | None = None
     conditions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    forms: tuple[SummaryRow, ...] = field(default=(), metadata=in_json(read=many_of(SummaryRow)))
-    components: tuple[ComponentRow, ...] = field(default=(), metadata=in_json(read=many_of(ComponentRow)))
-    findings: tuple[Finding, ...] = field(default=(), metadata=in_json(read=many_of(Finding)))
+    forms: tuple[SummaryRow, ...] = in_json(read=many_of(SummaryRow), default=())
+    components: tuple[ComponentRow, ...] = in_json(read=many_of(ComponentRow), default=())
+    findings: tuple[Finding, ...] = in_json(read=many_of(Finding), default=())
     refresh: RefreshRecord | None = None
-    parts: Mapping[str, SetPart] = field(default_factory=dict, metadata=in_json(read=by_name(SetPart)))
+    parts: Mapping[str, SetPart] = in_json(read=by_name(SetPart), make=dict)
     schema: Mapping[str, str] = field(default_factory=dict)
     absent: frozenset[str] = frozenset()
 

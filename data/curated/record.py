@@ -10,9 +10,16 @@ from learnable.data.policies import Policy
 from learnable.data.records import JsonObject, Sampling
 
 
-def in_json(key: str | None = None, read: Callable[[Any], Any] | None = None) -> dict[str, object]:
-    """Return the metadata of a field: its key in the file, and what makes a value of JSON."""
-    return {"key": key, "read": read}
+def in_json(
+    key: str | None = None,
+    read: Callable[[Any], Any] | None = None,
+    *,
+    default: object = None,
+    make: Callable[[], object] | None = None,
+) -> Any:
+    """Return a field with its key in the file, what makes a value of JSON, and its default, or what makes that."""
+    how = {"key": key, "read": read}
+    return field(default=default, metadata=how) if make is None else field(default_factory=make, metadata=how)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,6 @@ from learnable.data.policies import Policy
 from learnable.data.sources.files.locations import looks_local
 
 HOMES = re.compile(r"(?:/home|/Users|[A-Za-z]:\\Users)[/\\][\w.-]+")
-PLACE = re.compile(r"(?s)(.*?)(, (?:line|row) \d.*)?")  # of a row: `FILE, line 7`
 SHOWN = 80  # characters of a text that an error quotes
 
 
@@ -63,9 +62,9 @@ def split_place(place: str) -> tuple[str, str]:
     >>> split_place("a, b.jsonl, line 7"), split_place("org/set")
     (('a, b.jsonl', ', line 7'), ('org/set', ''))
     """
-    found = PLACE.fullmatch(place)
-    assert found is not None
-    return found[1], found[2] or ""
+    parts = re.fullmatch(r"(?s)(.*?)(, (?:line|row) \d.*)?", place)
+    assert parts is not None
+    return parts[1], parts[2] or ""
 
 
 def public_name(location: str) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import expit, logit, ndtr
 
-from learnable.data.curated.manifest import Drift
+from learnable.data.curated.refreshed import Drift
 from learnable.filters.arrays import Indices, Values
 from learnable.filters.posterior.belief import RATE_EDGES, RATE_GRID, Belief, log_likelihood
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from learnable.data.band import Band
-from learnable.data.curated.manifest import Drift
+from learnable.data.curated.refreshed import Drift
 from learnable.filters.arrays import Values
 from learnable.filters.decisions.decide import expected_mean
 from learnable.filters.posterior.belief import Belief

@@ -13,7 +13,7 @@ import polars as pl
 from scipy.special import betaincinv
 
 from learnable.data.band import Band
-from learnable.data.curated.manifest import Drift, StillInBand
+from learnable.data.curated.refreshed import Drift, StillInBand
 from learnable.filters.arrays import Values
 from learnable.filters.posterior.certificate import COVERAGE
 from learnable.filters.refresh.drift import (

@@ -140,22 +140,33 @@ def match_fixed_together(
             by_stratum[number] = [StoppingOutcome(0.0, 0.0, 0.0, each.in_band) for each in by_stratum[number]]
         return [mix_outcomes(outcomes, weights) for outcomes in zip(*by_stratum, strict=True)]
 
-    first = np.geomspace(1, 20_000, 12)  # of one false keep or drop, in rollouts
-    losses = np.stack(np.meshgrid(first, first), axis=-1).reshape(-1, 2)
-    outcomes = try_losses(losses)
-    shares, missed = _find_shares(outcomes, aim, recall)
-    # Factors about the losses that were best.
-    for factors in (2.46 ** (np.arange(-2, 3) / 3), 2.46 ** (np.arange(-1, 2) / 7)):
-        around = np.stack(np.meshgrid(factors, factors), axis=-1).reshape(-1, 2)
-        near = (losses[list(shares)][:, None] * around).reshape(-1, 2)
-        losses = np.concatenate([losses, near])
-        outcomes += try_losses(near)
-        shares, missed = _find_shares(outcomes, aim, recall)
-    tables = [(*losses[x], share) for x, share in shares.items()]
-    if not tables or missed > 1e-7:  # a share of the prompts: less is rounding
-        tables = [(USUAL_LOSS, USUAL_LOSS, 1.0)]
+    tables = _search_losses(try_losses, aim, recall)
     solvers = [partial(StoppingTable.solve, each, band, max_group, blocks, ess_per_rollout=ess) for each in beliefs]
     return [_make_rule(tables, solve) for solve in solvers]
+
+
+def _search_losses(
+    try_losses: Callable[[Values], list[StoppingOutcome]], precision: float, recall: float | None
+) -> list[tuple[float, float, float]]:
+    """Return the tables that reach the aims at the fewest rollouts: losses of a false keep and drop, and the share."""
+    first = np.geomspace(1, 20_000, 12)  # of one false keep or drop, in rollouts
+    losses = _pair_up(first)
+    outcomes = try_losses(losses)
+    shares, missed = _find_shares(outcomes, precision, recall)
+    # Factors about the losses that were best.
+    for factors in (2.46 ** (np.arange(-2, 3) / 3), 2.46 ** (np.arange(-1, 2) / 7)):
+        near = (losses[list(shares)][:, None] * _pair_up(factors)).reshape(-1, 2)
+        losses = np.concatenate([losses, near])
+        outcomes += try_losses(near)
+        shares, missed = _find_shares(outcomes, precision, recall)
+    if not shares or missed > 1e-7:  # a share of the prompts: less is rounding
+        return [(USUAL_LOSS, USUAL_LOSS, 1.0)]
+    return [(*losses[x], share) for x, share in shares.items()]
+
+
+def _pair_up(values: Values) -> Values:
+    """Return every pair of the values, in the shape (pairs, 2)."""
+    return np.stack(np.meshgrid(values, values), axis=-1).reshape(-1, 2)
 
 
 def mix_outcomes(outcomes: Sequence[StoppingOutcome], weights: Sequence[float]) -> StoppingOutcome:

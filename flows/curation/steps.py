@@ -13,7 +13,7 @@ import polars as pl
 from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
-from learnable.data.sources.files.bad_rows import BadRows
+from learnable.data.sources.files.bad_rows import BadRowError, BadRows
 from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.evaluation_sets import read_evaluation_set
 from learnable.data.sources.files.locations import find_local
@@ -258,9 +258,9 @@ def _check_specs(prompts: Iterable[Prompt], bad_rows: BadRows) -> Iterator[Promp
         try:
             find_verifier(prompt.verifier).check_spec(prompt.spec)
         except LearnableError as error:
-            bad_rows.add(LearnableError(f"{prompt.source}: {error}"))
+            bad_rows.add(BadRowError(prompt.source, str(error)))
         except Exception as error:  # a user's own judge may raise anything
             why = f"{prompt.verifier} cannot check this spec: {type(error).__name__}: {error}"
-            bad_rows.add(LearnableError(f"{prompt.source}: {why}"))
+            bad_rows.add(BadRowError(prompt.source, why))
         else:
             yield prompt

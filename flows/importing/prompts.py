@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import RECORDED, Prompt, Row, message_list
-from learnable.data.sources.files.bad_rows import BadRows
+from learnable.data.sources.files.bad_rows import BadRowError, BadRows
 from learnable.data.sources.files.columns import Columns, json_ready
 from learnable.data.sources.files.rows import prompts_from_rows
 from learnable.data.sources.rollouts.files import ImportedQuestion
@@ -63,7 +63,7 @@ def _read_judged(question: ImportedQuestion, columns: Columns, family: str, bad_
         [prompt] = prompts_from_rows([(question.place, row)], columns, family)
         find_verifier(prompt.verifier).check_spec(prompt.spec)
     except LearnableError as error:
-        bad_rows.add(error)
+        bad_rows.add(error if isinstance(error, BadRowError) else BadRowError(question.place, str(error)))
         return None
     return prompt
 

@@ -10,17 +10,9 @@ import polars as pl
 import polars.selectors as cs
 
 from learnable.data.curated.curated_set import CuratedSet
-from learnable.data.curated.manifest import (
-    Changes,
-    FamilyChanges,
-    FamilyDrift,
-    FamilyPriorRecord,
-    Manifest,
-    Origin,
-    RefreshRecord,
-    StillInBand,
-)
+from learnable.data.curated.manifest import FamilyPriorRecord, Manifest
 from learnable.data.curated.record import to_plain
+from learnable.data.curated.refreshed import Changes, FamilyChanges, FamilyDrift, Origin, RefreshRecord, StillInBand
 from learnable.data.errors import LearnableError
 from learnable.data.plain_text import quote_markdown
 from learnable.data.policies import Policy

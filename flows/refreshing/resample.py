@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from learnable.data.curated.manifest import StillInBand
+from learnable.data.curated.refreshed import StillInBand
 from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.records import Prompt, content_id, weights_id

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from learnable.data.errors import NothingAnsweredError, shorten_reason
-from learnable.data.records import REWARDED_VERDICTS, Prompt, Rollout, Score, whole_characters
+from learnable.data.plain_text import whole_characters
+from learnable.data.records import REWARDED_VERDICTS, Prompt, Rollout, Score
 from learnable.filters.arrays import Flags, Indices, Values
 from learnable.filters.stopping.schedule import Schedule
 from learnable.flows.settings import CurateSettings

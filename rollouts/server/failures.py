@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from learnable.data.errors import LearnableError
-from learnable.data.records import whole_characters
+from learnable.data.plain_text import whole_characters
 from learnable.rollouts.protocol import EngineError
 
 MAX_DELAY = 10.0

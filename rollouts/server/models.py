@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from learnable.data.errors import LearnableError
+from learnable.data.plain_text import whole_characters
 from learnable.data.policies import Policy, find_policy
 from learnable.data.progress import progress
-from learnable.data.records import content_id, weights_id, whole_characters
+from learnable.data.records import content_id, weights_id
 from learnable.data.storage.weights import is_sampled
 from learnable.rollouts.server.failures import explain_redirect, read_message, shorten
 

@@ -17,7 +17,8 @@ from learnable.cli.commands.refresh import tabulate_changes
 from learnable.cli.commands.show import tabulate_prompts
 from learnable.cli.display.fitted_table import FittedTable
 from learnable.cli.display.report_tables import tabulate_forms, tabulate_held_out, tabulate_ledger, tabulate_plan
-from learnable.data.curated.manifest import RefreshRecord, SummaryRow
+from learnable.data.curated.manifest import SummaryRow
+from learnable.data.curated.refreshed import RefreshRecord
 from learnable.data.ledger.upkeep import PartSummary
 from learnable.filters.decisions.triage import TRIAGES
 from learnable.filters.stopping.plan import Estimate

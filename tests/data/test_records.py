@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learnable.data.plain_text import whole_characters
 from learnable.data.records import (
     REWARDED_VERDICTS,
     VERDICTS,
@@ -16,7 +17,6 @@ from learnable.data.records import (
     Score,
     canonical_json,
     content_id,
-    whole_characters,
 )
 
 JSON = st.recursive(

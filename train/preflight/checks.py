@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from learnable.data.curated.curated_set import CuratedSet, download_curated, open_curated
-from learnable.data.curated.manifest import SILENT
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.data.records import weights_id
@@ -199,9 +198,9 @@ def check_silent_rewards(settings: TrainSettings, curated: CuratedSet) -> list[s
     """
     if settings.method != "grpo" or settings.signal != "reward":
         return []
-    findings = [finding for finding in curated.manifest.findings if finding.code == SILENT]
+    findings = [finding for finding in curated.manifest.findings if finding.code == "silent_reward"]
     if settings.families:
-        findings = [f for f in findings if any(f.subject.startswith(f"{family}: ") for family in settings.families)]
+        findings = [f for f in findings if any(map(f.is_about, settings.families))]
     if findings and not settings.allow_silent_reward:
         raise LearnableError(f"curated set {str(curated.path)!r}: {findings[0].text}")
     return [finding.text for finding in findings]

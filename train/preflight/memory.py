@@ -201,15 +201,12 @@ def estimate_memory(
         stored_tokens: under SFT and DPO, of the longest completion of the set with its prompt.
     """
     half = device.kind == "cuda" and bool(settings.trl.get("bf16", True))
-    completions = settings.step_size // settings.num_processes
-    width = prompt_tokens + settings.sampling.max_tokens
-    rows = min(settings.micro_batch_size or completions, completions)
-    passed = PassShape(2 * rows if settings.method == "dpo" else rows, stored_tokens or width)
+    weight, activation = HALF if rank and half else FLOAT, HALF if half else FLOAT
     adapter = shape.count_adapter(rank) if rank else 0
-    trained, weight, activation = adapter or shape.parameters, HALF if rank and half else FLOAT, HALF if half else FLOAT
-    grpo = settings.method == "grpo"
-    samples = completions if grpo and not settings.use_vllm else 0
+    trained = adapter or shape.parameters
+    passed = find_pass(settings, prompt_tokens, stored_tokens)
     refers = settings.method != "sft" and settings.kl_weight and not settings.trl.get("precompute_ref_log_probs")
+    checkpoint = weight if settings.trl.get("gradient_checkpointing", device.kind == "cuda") else None
     estimate = MemoryEstimate(
         device=device,
         processes=settings.num_processes if device.kind == "host" else 1,
@@ -219,20 +216,35 @@ def estimate_memory(
         vllm=_share_of_vllm(settings, device),
         gradients=FLOAT * trained,
         casts=HALF * shape.parameters if half and not rank else 0,
-        activations=count_activations(
-            shape,
-            passed,
-            rank=rank,
-            activation=activation,
-            checkpoint=weight if settings.trl.get("gradient_checkpointing", device.kind == "cuda") else None,
-        ),
+        activations=count_activations(shape, passed, rank=rank, activation=activation, checkpoint=checkpoint),
         logits=count_logits(shape, device, passed.tokens, activation),
-        kv_cache=(2 * shape.layers + 1) * shape.key_width * activation * samples * width,
-        # Logits, scores, probabilities, and the sorted ones of top-k or top-p.
-        next_tokens=4 * FLOAT * samples * shape.vocabulary,
-        prefill=samples * prompt_tokens * activation * count_prefill(shape),
+        **count_generation(shape, settings, prompt_tokens, activation),
     )
     return replace(estimate, fragments=count_fragments(estimate, passed.tokens * shape.hidden * FLOAT, rank))
+
+
+def find_pass(settings: TrainSettings, prompt_tokens: int, stored_tokens: int) -> PassShape:
+    """Return what goes through the policy at once, tokens counted as in `estimate_memory`."""
+    completions = settings.step_size // settings.num_processes
+    rows = min(settings.micro_batch_size or completions, completions)
+    width = stored_tokens or prompt_tokens + settings.sampling.max_tokens
+    return PassShape(2 * rows if settings.method == "dpo" else rows, width)
+
+
+def count_generation(shape: ModelShape, settings: TrainSettings, prompt_tokens: int, activation: int) -> dict[str, int]:
+    """Return the terms, in bytes, of generating a step's completions in the trainer's own process; 0 where it has none.
+
+    `activation` is bytes of one number.
+    """
+    generates = settings.method == "grpo" and not settings.use_vllm
+    samples = settings.step_size // settings.num_processes if generates else 0
+    width = prompt_tokens + settings.sampling.max_tokens
+    return {
+        "kv_cache": (2 * shape.layers + 1) * shape.key_width * activation * samples * width,
+        # Logits, scores, probabilities, and the sorted ones of top-k or top-p.
+        "next_tokens": 4 * FLOAT * samples * shape.vocabulary,
+        "prefill": samples * prompt_tokens * activation * count_prefill(shape),
+    }
 
 
 def count_activations(

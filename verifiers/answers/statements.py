@@ -12,7 +12,7 @@ from learnable.verifiers.answers.extraction import (
     strip_latex_text,
 )
 
-EXPLAINED = 4  # words that make a line an explanation rather than another answer
+EXPLANATION_WORDS = 4  # words that make a line an explanation rather than another answer
 
 _FILLER = re.compile(
     r"(?:(?:so|thus|therefore|hence|well|okay|ok|sure|it['\u2019]?s|it is|that['\u2019]?s|that is|this is|"
@@ -54,7 +54,7 @@ def find_stated_answer(text: str, answer: str) -> str | None:
     rest = [other for other in text.strip().split("\n")[1:] if other.strip()]
     if len(answer.strip()) == 1 and any(_NEW_LABEL.match(other) for other in rest):
         return None
-    if all(len(other.split()) >= EXPLAINED for other in rest) and _is_answer(line, answer):
+    if all(len(other.split()) >= EXPLANATION_WORDS for other in rest) and _is_answer(line, answer):
         return answer.casefold()
     return None
 
@@ -85,7 +85,8 @@ def _is_answer(text: str, answer: str) -> bool:
         return False
     if len(wanted) == 1 and _NEXT_LETTER.match(text, cut.start()):
         return False
-    return cut[0] not in ".!?\n" or len(re.split(r"[.!?]", text[cut.end() :], maxsplit=1)[0].split()) >= EXPLAINED
+    rest = re.split(r"[.!?]", text[cut.end() :], maxsplit=1)[0]
+    return cut[0] not in ".!?\n" or len(rest.split()) >= EXPLANATION_WORDS
 
 
 def _find_label(text: str, letter: str) -> int:

@@ -42,7 +42,7 @@ def _are_texts(value: Any) -> bool:
 
 
 COUNT = Argument(_is_count, "give a whole number from 0 on")
-PLACE = Argument(lambda value: _is_count(value) and value > 0, "give a whole number from 1 on")
+POSITION = Argument(lambda value: _is_count(value) and value > 0, "give a whole number from 1 on")
 RELATION = Argument(lambda value: value in (LESS, AT_LEAST), f'give "{LESS}" or "{AT_LEAST}"')
 TEXT = Argument(_is_text, "give a non-empty text")
 TEXT_LIST = Argument(_are_texts, 'give a list of texts, as in ["sea", "ship"]')

@@ -11,7 +11,7 @@ from learnable.verifiers.instructions import layout, wording
 from learnable.verifiers.instructions.arguments import (
     COUNT,
     LANGUAGE_CODE,
-    PLACE,
+    POSITION,
     RELATION,
     SIGN,
     TEXT,
@@ -44,10 +44,10 @@ INSTRUCTION_KINDS: Mapping[str, InstructionKind] = {
     "length_constraints:number_sentences": InstructionKind(
         layout.has_sentences, {"num_sentences": COUNT, "relation": RELATION}
     ),
-    "length_constraints:number_paragraphs": InstructionKind(layout.has_paragraphs, {"num_paragraphs": PLACE}),
+    "length_constraints:number_paragraphs": InstructionKind(layout.has_paragraphs, {"num_paragraphs": POSITION}),
     "length_constraints:number_words": InstructionKind(layout.has_words, {"num_words": COUNT, "relation": RELATION}),
     "length_constraints:nth_paragraph_first_word": InstructionKind(
-        layout.has_first_word, {"num_paragraphs": PLACE, "nth_paragraph": PLACE, "first_word": TEXT}
+        layout.has_first_word, {"num_paragraphs": POSITION, "nth_paragraph": POSITION, "first_word": TEXT}
     ),
     "detectable_content:number_placeholders": InstructionKind(layout.has_placeholders, {"num_placeholders": COUNT}),
     "detectable_content:postscript": InstructionKind(layout.has_postscript, {"postscript_marker": TEXT}),

@@ -11,7 +11,7 @@ from learnable.verifiers.programs.test_code.equality import EQUALITIES
 from learnable.verifiers.protocol import check_keys, check_text, fault
 
 MAX_CPU_SECONDS = 60.0
-OPTIONAL_KEYS = ("equality", "cpu_seconds", "partial_credit")
+SPEC_OPTIONS = ("equality", "cpu_seconds", "partial_credit")
 
 
 def check(spec: Spec) -> None:
@@ -23,7 +23,7 @@ def check(spec: Spec) -> None:
     check_keys(
         spec,
         [kind] if kind == "stdin" else ["entry", kind],
-        OPTIONAL_KEYS if kind == "stdin" else (*OPTIONAL_KEYS, "stub"),
+        SPEC_OPTIONS if kind == "stdin" else (*SPEC_OPTIONS, "stub"),
     )
     if kind != "stdin":
         check_text(spec, "entry")

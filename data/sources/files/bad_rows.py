@@ -10,14 +10,26 @@ from learnable.data.records import Prompt
 
 
 class BadRowError(LearnableError):
-    """A row that is not a prompt; the message starts with the place it was read from."""
+    """A row that is not a prompt: the `place` that it was read from, and `why` it is none."""
+
+    def __init__(self, place: str, why: str) -> None:
+        """Make an error whose message has both."""
+        super().__init__(place, why)
+        self.why = why
+
+    def __str__(self) -> str:
+        return ": ".join(self.args)
 
 
-OnBad = Callable[[LearnableError], None]
+class BadRowsError(LearnableError):
+    """All that is wrong with the rows of a source."""
 
 
-def refuse(error: LearnableError) -> None:
-    """Refuse a bad row where nobody collects them. Raises the `LearnableError` that it is given."""
+OnBad = Callable[[BadRowError], None]
+
+
+def refuse(error: BadRowError) -> None:
+    """Refuse a bad row where nobody collects them. Raises the `BadRowError` that it is given."""
     raise error
 
 
@@ -29,15 +41,16 @@ class BadRows:
         self.good = 0
         self.count = 0
         self.first: list[str] = []
-        self._alike = True  # whether all bad rows have one reason
+        self._reasons: set[str] = set()  # two at most: whether all bad rows have one
 
-    def add(self, error: LearnableError) -> None:
+    def add(self, error: BadRowError) -> None:
         """Remember a bad row.
 
-        Raises `BadRowError` as `check` does where all of very many rows were bad, unless they are to be skipped.
+        Raises `BadRowsError` as `check` does where all of very many rows were bad, unless they are to be skipped.
         """
         self.count += 1
-        self._alike = self._alike and _reason(str(error)) == _reason((self.first or [str(error)])[0])
+        if len(self._reasons) < 2:
+            self._reasons.add(error.why)
         if len(self.first) < 20:
             self.first.append(str(error))
         # More rows without a prompt among them would say the same, and a data set may be very large.
@@ -45,21 +58,21 @@ class BadRows:
             self.check()
 
     def sift(self, prompts: Iterable[Prompt]) -> Iterator[Prompt]:
-        """Count and yield the prompts. Raises `BadRowError` as `check` does, at the end of the rows."""
+        """Count and yield the prompts. Raises `BadRowsError` as `check` does, at the end of the rows."""
         for prompt in prompts:
             self.good += 1
             yield prompt
         self.check()
 
     def check(self) -> None:
-        """Raise `BadRowError` with the bad rows so far, unless they are to be skipped and others are good."""
+        """Raise `BadRowsError` with the bad rows so far, unless they are to be skipped and others are good."""
         if self.count and not (self.skip and self.good):
-            raise BadRowError(self._listing())
+            raise BadRowsError(self._listing())
 
     def settle(self) -> int:
         """Return how many rows were skipped, and warn of them.
 
-        Raises `BadRowError` as `check` does: a limit may have stopped the reading before the end of the rows.
+        Raises `BadRowsError` as `check` does: a limit may have stopped the reading before the end of the rows.
         """
         self.check()
         if self.count:
@@ -77,17 +90,12 @@ class BadRows:
             return f"{self.first[0]}\n(or leave this row out with `skip_bad_rows`)"
         if self.count == 1:
             return self.first[0]
-        if self._alike and not self.good:
+        if len(self._reasons) == 1 and not self.good:
             return f"{self.first[0]}\n(the same is wrong with all {self.count:,} rows that were read)"
         fix = "correct them, or leave them out with `skip_bad_rows`" if self.good else "no row is a prompt"
         more = [f"... and {self.count - len(self.first):,} more"] if self.count > len(self.first) else []
         opening = f"{self.count:,} of {self.count + self.good:,} rows are bad: {fix}"
         return "\n  ".join([opening, *self.first, *more])
-
-
-def _reason(message: str) -> str:
-    """Return what is wrong, without the place."""
-    return message.partition(": ")[2]
 
 
 def _rows(count: int) -> str:

@@ -93,7 +93,7 @@ def read_column(row: Row, column: str, place: str, setting: str) -> Any:
         near = nearest_names(column, map(str, row))
         likely = [name for name in PROMPT_LIKE if name in row] if setting == "prompt_column" else []
         hint = f"; did you mean {near[0]!r}?" if near else f", as in `{setting}` {likely[0]}" if likely else ""
-        raise BadRowError(f"{place}: {error}: name it with `{setting}`{hint}") from error
+        raise BadRowError(place, f"{error}: name it with `{setting}`{hint}") from error
 
 
 def roots(column: str) -> set[str]:

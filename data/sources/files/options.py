@@ -36,8 +36,9 @@ def read_choices(given: Any, place: str, column: str = "choices") -> AnswerOptio
     options = find_choices(given)
     if options is None:
         raise BadRowError(
-            f"{place}: column {column!r} is {str(given)[:60]!r}: give a list of texts, a list of "
-            '{"label": ..., "text": ...}, or {"label": [...], "text": [...]}'
+            place,
+            f"column {column!r} is {str(given)[:60]!r}: give a list of texts, a list of "
+            '{"label": ..., "text": ...}, or {"label": [...], "text": [...]}',
         )
     return options
 

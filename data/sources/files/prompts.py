@@ -10,7 +10,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.records import Prompt, Row
 from learnable.data.sources.files.answers import choice_columns
-from learnable.data.sources.files.bad_rows import OnBad, refuse
+from learnable.data.sources.files.bad_rows import BadRowError, OnBad, refuse
 from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.data_sets import data_set_rows
 from learnable.data.sources.files.doubts import Doubts
@@ -36,7 +36,7 @@ def file_prompts(location: str, columns: Columns, split: str = "train", on_bad: 
     """
     count = 0
 
-    def count_bad(error: LearnableError) -> None:
+    def count_bad(error: BadRowError) -> None:
         nonlocal count
         count += 1
         on_bad(error)
@@ -67,13 +67,13 @@ class _LookedAhead:
     def __init__(self, location: str, split: str, on_bad: OnBad) -> None:
         self.first: list[tuple[str, Row]] = []
         self._on_bad = on_bad
-        self._early: list[tuple[int, LearnableError]] = []  # and how many rows stand before each
+        self._early: list[tuple[int, BadRowError]] = []  # and how many rows stand before each
         self._ahead = True
         self._rows = location_rows(location, split, self._note_bad)
         for row in islice(self._rows, LOOKED_AT):
             self.first.append(row)
 
-    def _note_bad(self, error: LearnableError) -> None:
+    def _note_bad(self, error: BadRowError) -> None:
         if self._ahead:
             self._early.append((len(self.first), error))
         else:

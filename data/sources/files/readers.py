@@ -100,9 +100,9 @@ def _read_jsonl(path: Path, own: Path, on_bad: OnBad) -> FileRows:
                 continue
             place = f"{own.name}, line {number}"
             try:
-                yield place, _parse_line(line)
+                yield place, _parse_line(place, line)
             except BadRowError as error:
-                on_bad(BadRowError(f"{place}: {error}"))
+                on_bad(error)
 
 
 def _find_encoding(path: Path) -> str:
@@ -117,15 +117,17 @@ def _find_encoding(path: Path) -> str:
     return UTF8
 
 
-def _parse_line(line: bytes | str) -> Row:
+def _parse_line(place: str, line: bytes | str) -> Row:
     try:
         row = json.loads(line if isinstance(line, str) else line.decode(UTF8))
     except UnicodeDecodeError as error:
-        raise BadRowError(f"not UTF-8 text ({error.reason} at byte {error.start + 1}): save it as UTF-8") from error
+        raise BadRowError(
+            place, f"not UTF-8 text ({error.reason} at byte {error.start + 1}): save it as UTF-8"
+        ) from error
     except (ValueError, RecursionError) as error:
-        raise BadRowError(f"not valid JSON ({error}): correct or remove the line") from error
+        raise BadRowError(place, f"not valid JSON ({error}): correct or remove the line") from error
     if not isinstance(row, dict):
-        raise BadRowError(f"a JSON {type(row).__name__}: each line must be an object with a prompt")
+        raise BadRowError(place, f"a JSON {type(row).__name__}: each line must be an object with a prompt")
     return row
 
 
@@ -143,7 +145,7 @@ def _read_json(path: Path, own: Path, on_bad: OnBad, split: str | None) -> FileR
         if isinstance(row, dict):
             yield place, row
         else:
-            on_bad(BadRowError(f"{place}: a JSON {type(row).__name__}: each row must be an object with a prompt"))
+            on_bad(BadRowError(place, f"a JSON {type(row).__name__}: each row must be an object with a prompt"))
 
 
 def _is_json_lines(text: str) -> bool:
@@ -199,11 +201,11 @@ def _read_csv(path: Path, own: Path, on_bad: OnBad, delimiter: str) -> FileRows:
                 return
             except csv.Error as error:
                 kind = file_suffix(path)[1:].upper()
-                on_bad(BadRowError(f"{own.name}, line {reader.line_num}: not valid {kind} ({error})"))
+                on_bad(BadRowError(f"{own.name}, line {reader.line_num}", f"not valid {kind} ({error})"))
                 continue
             place = f"{own.name}, line {reader.line_num}"
             if None in row or None in row.values():
-                on_bad(BadRowError(f"{place}: the row has more or fewer cells than the header"))
+                on_bad(BadRowError(place, "the row has more or fewer cells than the header"))
             else:
                 yield place, row
 

@@ -101,7 +101,7 @@ def _read_row(
         )
     except UnicodeEncodeError as error:  # JSON can say "\\ud83d", half of a sign
         half = error.object[error.start : error.end]
-        raise BadRowError(f"{place}: {half!a} is half of a sign, which no file can store: correct the text") from error
+        raise BadRowError(place, f"{half!a} is half of a sign, which no file can store: correct the text") from error
 
 
 def _reach(row: Row, columns: Columns) -> Row:
@@ -116,14 +116,14 @@ def _reach(row: Row, columns: Columns) -> Row:
 def _fill(columns: Columns, row: Row, place: str) -> str:
     if text := read_template(columns.template, columns.optional).fill(row, place):
         return text
-    raise BadRowError(f"{place}: the columns of `prompt_template` {columns.template!r} are all empty: fill one")
+    raise BadRowError(place, f"the columns of `prompt_template` {columns.template!r} are all empty: fill one")
 
 
 def _program_row(row: Row, columns: Columns, place: str) -> Row:
     try:
         read = read_program_row(row, columns.prompt, columns.answer, columns.verifier)
     except BadTestsError as error:
-        raise BadRowError(f"{place}: {error}") from error
+        raise BadRowError(place, str(error)) from error
     return row if read is None else read
 
 
@@ -134,13 +134,15 @@ def _prompt_text(row: Row, column: str, place: str) -> PromptText:
     if isinstance(value, list) and value and all(_is_message(turn) for turn in value):
         if value[-1]["role"] == "assistant":
             raise BadRowError(
-                f"{place}: column {column!r} ends with a turn of the assistant's, {_short(value[-1]['content'])}: drop "
-                "that turn, for the policy is to write it"
+                place,
+                f"column {column!r} ends with a turn of the assistant's, {_short(value[-1]['content'])}: drop "
+                "that turn, for the policy is to write it",
             )
         return tuple(Message(role=turn["role"], content=turn["content"]) for turn in value)
     raise BadRowError(
-        f"{place}: column {column!r} is {_short(value)}: it must be a non-empty string, "
-        'or a list of {"role": ..., "content": ...} messages'
+        place,
+        f"column {column!r} is {_short(value)}: it must be a non-empty string, "
+        'or a list of {"role": ..., "content": ...} messages',
     )
 
 
@@ -167,8 +169,9 @@ def _spec(row: Row, columns: Columns, place: str, choices: ChoiceSpecs) -> Spec:
         return {}
     else:
         raise BadRowError(
-            f"{place}: no column says what is right: add 'spec' or 'answer', name one with `answer_column`, or give "
-            "all rows one `spec`"
+            place,
+            "no column says what is right: add 'spec' or 'answer', name one with `answer_column`, or give "
+            "all rows one `spec`",
         )
     answer = json_ready(answer)
     if verifier == "choice":
@@ -184,7 +187,7 @@ def _choice_spec(answer: Any, row: Row, columns: Columns, place: str, choices: C
     try:
         return read_choice(answer, listed)
     except UnreadError as error:
-        raise BadRowError(f"{place}: the right answer is {_short(answer)}: {error}") from error
+        raise BadRowError(place, f"the right answer is {_short(answer)}: {error}") from error
 
 
 def _own_spec(row: Row, columns: Columns, place: str) -> dict[str, Any]:
@@ -208,9 +211,9 @@ def _parse_spec(value: Any, place: str) -> dict[str, Any]:
     try:
         spec = json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError) as error:
-        raise BadRowError(f"{place}: column 'spec' is not valid JSON ({error}): {_short(value)}") from error
+        raise BadRowError(place, f"column 'spec' is not valid JSON ({error}): {_short(value)}") from error
     if not isinstance(spec, Mapping):
-        raise BadRowError(f"{place}: column 'spec' is {_short(value)}: it must be a JSON object")
+        raise BadRowError(place, f"column 'spec' is {_short(value)}: it must be a JSON object")
     return {key: item for key, item in spec.items() if item is not None}  # Arrow structs fill absent keys with null
 
 
@@ -218,7 +221,7 @@ def _verifier(row: Row, columns: Columns, place: str) -> str:
     verifier = row.get("verifier") or columns.verifier
     if not verifier:
         raise BadRowError(
-            f"{place}: no verifier: add a 'verifier' column, or name one for all rows with `verifier`{columns.advice}"
+            place, f"no verifier: add a 'verifier' column, or name one for all rows with `verifier`{columns.advice}"
         )
     return str(verifier)
 

@@ -113,8 +113,9 @@ class Template:
         if isinstance(text, str):
             return text
         raise BadRowError(
-            f"{place}: column {name!r} is {str(value)[:60]!r}: a template takes texts, numbers and lists of choices; a "
-            "chat is named with `prompt_column`"
+            place,
+            f"column {name!r} is {str(value)[:60]!r}: a template takes texts, numbers and lists of choices; a "
+            "chat is named with `prompt_column`",
         )
 
 

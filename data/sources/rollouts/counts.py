@@ -10,7 +10,7 @@ from typing import Any
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject, PassCount, PromptText, Row, text_key
-from learnable.data.sources.files.bad_rows import OnBad
+from learnable.data.sources.files.bad_rows import BadRowError, OnBad
 from learnable.data.sources.files.columns import PROMPT, PROMPT_LIKE
 from learnable.data.sources.files.prompts import location_rows
 from learnable.data.sources.rollouts.files import read_first
@@ -76,7 +76,7 @@ def read_counts(files: Sequence[str], columns: CountColumns, on_bad: OnBad) -> I
             empty = False
             try:
                 yield _read_row(place, {**texts.get(str(row.get("prompt_id")), {}), **row}, columns)
-            except LearnableError as error:
+            except BadRowError as error:
                 on_bad(error)
     if empty:
         names = ", ".join(Path(file).name for file in firsts)
@@ -112,21 +112,23 @@ def _find_rate(row: Row, columns: CountColumns) -> str:
 def _count_rate(row: Row, column: str, k: int | None, place: str) -> tuple[int, int]:
     value = _get(row, column, place, "the share of completions that passed")
     if k is None:
-        raise LearnableError(
-            f"{place}: column {column!r} is a rate, {value}, and says not of how many completions: give `k`, as the "
-            "data set's card says it"
+        raise BadRowError(
+            place,
+            f"column {column!r} is a rate, {value}, and says not of how many completions: give `k`, as the "
+            "data set's card says it",
         )
     try:
         rate = float(value)
     except (TypeError, ValueError):
         rate = float("nan")
     if not 0 <= rate <= 1:
-        raise LearnableError(f"{place}: column {column!r} is {str(value)[:60]!r}: it must be a rate from 0 to 1")
+        raise BadRowError(place, f"column {column!r} is {str(value)[:60]!r}: it must be a rate from 0 to 1")
     passes = round(rate * k)
     if abs(rate - passes / k) > min(EXACT, 0.25 / k):
-        raise LearnableError(
-            f"{place}: column {column!r} is {rate}, which {k} completions cannot give (nearest: {passes}/{k} = "
-            f"{passes / k:.4g}): give the `k` that it was measured with"
+        raise BadRowError(
+            place,
+            f"column {column!r} is {rate}, which {k} completions cannot give (nearest: {passes}/{k} = "
+            f"{passes / k:.4g}): give the `k` that it was measured with",
         )
     return k, passes
 
@@ -149,10 +151,11 @@ def _read_key(row: Row, prompt: PromptText | None, place: str) -> str:
         _get(row, "prompt", place, "the text, or 'prompt_id'")
     prompt_id = str(row["prompt_id"])
     if len(prompt_id) != ID_DIGITS or not set(prompt_id) <= set("0123456789abcdef"):
-        raise LearnableError(
-            f"{place}: column 'prompt_id' is {prompt_id[:60]!r}, which is no id of a store's prompt ({ID_DIGITS} hex "
+        raise BadRowError(
+            place,
+            f"column 'prompt_id' is {prompt_id[:60]!r}, which is no id of a store's prompt ({ID_DIGITS} hex "
             "digits, as `learnable show` prints): give a column 'prompt' with the text instead, or a second file with "
-            "the columns prompt_id and prompt"
+            "the columns prompt_id and prompt",
         )
     return prompt_id
 
@@ -163,7 +166,7 @@ def _find_model(row: Row, rate: str, columns: CountColumns, place: str) -> str:
         return columns.model or str(named["model"] if named else "")
     value = _get(row, "model", place, "the model that answered")
     if not isinstance(value, str) or not value.strip():
-        raise LearnableError(f"{place}: column 'model' is {str(value)[:60]!r}: it must hold the model that answered")
+        raise BadRowError(place, f"column 'model' is {str(value)[:60]!r}: it must hold the model that answered")
     return value
 
 
@@ -174,15 +177,15 @@ def _read_number(row: Row, column: str, place: str, least: int, most: int) -> in
         if isinstance(value, bool) or number != float(value):
             raise ValueError
     except (TypeError, ValueError, OverflowError):
-        raise LearnableError(f"{place}: column {column!r} is {str(value)[:60]!r}: it must be a whole number") from None
+        raise BadRowError(place, f"column {column!r} is {str(value)[:60]!r}: it must be a whole number") from None
     if not least <= number <= most:
         limit = "at least 1, the completions of the prompt" if least == 1 else f"from 0 to the row's k, {most}"
-        raise LearnableError(f"{place}: column {column!r} is {number}: it must be {limit}")
+        raise BadRowError(place, f"column {column!r} is {number}: it must be {limit}")
     return number
 
 
 def _get(row: Mapping[str, Any], column: str, place: str, what: str) -> Any:
     if row.get(column) in (None, ""):
         has = ", ".join(map(str, row)) or "no column"
-        raise LearnableError(f"{place}: no {column!r}: add a column {column!r} with {what} (the row has {has})")
+        raise BadRowError(place, f"no {column!r}: add a column {column!r} with {what} (the row has {has})")
     return row[column]

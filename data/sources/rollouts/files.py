@@ -112,7 +112,7 @@ class RolloutFiles:
                 except BadRowError as error:
                     on_bad(error)
                 except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-                    on_bad(BadRowError(f"{place}: not a row of {self.format.title}: {type(error).__name__}: {error}"))
+                    on_bad(BadRowError(place, f"not a row of {self.format.title}: {type(error).__name__}: {error}"))
 
     def _is_wanted(self, one: Imported) -> bool:
         return not self.model or one.model in (self.model, "")

@@ -152,7 +152,7 @@ def _read_trl(place: str, row: Row, wanted: Wanted) -> Iterator[Imported]:
     rewards = {name: value for name, value in others.items() if isinstance(value, float)}
     chosen = [wanted.reward] if wanted.reward else list(rewards)
     if not chosen or (wanted.reward and wanted.reward not in others):
-        raise BadRowError(f"{place}: no column of rewards (there are: {', '.join(row)}): name one with `reward`")
+        raise BadRowError(place, f"no column of rewards (there are: {', '.join(row)}): name one with `reward`")
     given = [value for name in chosen if (value := read_number(others, name, place)) is not None]
     completion = row["completion"]
     yield Imported(
@@ -179,11 +179,11 @@ def _read_samples(place: str, row: Row, wanted: Wanted) -> Iterator[Imported]:
     first: Row = next(iter(arguments.values()), {}) if isinstance(arguments, Mapping) else {}
     answers = row["resps"][0] if row["resps"] else ()
     if not all(isinstance(answer, str) for answer in answers):
-        raise BadRowError(f"{place}: 'resps' holds {short(answers)}, likelihoods and no completions: nothing to import")
+        raise BadRowError(place, f"'resps' holds {short(answers)}, likelihoods and no completions: nothing to import")
     names = row.get("metrics") or ()
     metric = wanted_metric or next(iter(names), "")
     if metric not in row:
-        raise BadRowError(f"{place}: no metric {metric!r} (there are: {', '.join(names)}): name one with `reward`")
+        raise BadRowError(place, f"no metric {metric!r} (there are: {', '.join(names)}): name one with `reward`")
     reward = read_number(row, metric, place) if len(answers) == 1 else None  # one figure for all of them is nobody's
     for answer in answers:
         yield Imported(
@@ -230,7 +230,7 @@ FORMATS = (
 def _object(row: Row, column: str, place: str) -> Row:
     value = row.get(column)
     if not isinstance(value, Mapping):
-        raise BadRowError(f"{place}: column {column!r} is {short(value)}: it must be an object")
+        raise BadRowError(place, f"column {column!r} is {short(value)}: it must be an object")
     return value
 
 
@@ -247,7 +247,7 @@ def _booleans(row: Row) -> dict[str, float]:
 def _sum_rewards(rewards: Mapping[str, Any], wanted: str, place: str) -> float | None:
     """Return the weighted sum, as verifiers' `Trace.reward`; None where nothing scored, which is no zero."""
     if wanted and wanted not in rewards:
-        raise BadRowError(f"{place}: no reward {wanted!r} (there are: {', '.join(rewards)}): name one with `reward`")
+        raise BadRowError(place, f"no reward {wanted!r} (there are: {', '.join(rewards)}): name one with `reward`")
     if wanted:
         return float(rewards[wanted]["score"])
     return sum(float(one["score"]) * float(one.get("weight", 1.0)) for one in rewards.values()) if rewards else None

@@ -21,16 +21,14 @@ def short(value: object) -> str:
 def read_number(row: Row, column: str, place: str) -> float | None:
     """Return a number, None for null. Raises `BadRowError` for anything else, and where there is no such column."""
     if column not in row:
-        raise BadRowError(
-            f"{place}: no column {column!r} (there are: {', '.join(map(str, row))}): name it with `reward`"
-        )
+        raise BadRowError(place, f"no column {column!r} (there are: {', '.join(map(str, row))}): name it with `reward`")
     value = row[column]
     if value is None or isinstance(value, bool):
         return None if value is None else float(value)
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise BadRowError(f"{place}: column {column!r} is {short(value)}: it must be a number, or null") from None
+        raise BadRowError(place, f"column {column!r} is {short(value)}: it must be a number, or null") from None
     return None if number != number else number  # Parquet's NaN is a null
 
 
@@ -47,7 +45,7 @@ def last_text(turns: Iterable[Any], place: str, column: str) -> str:
     """Return the text of the last message of the assistant's. Raises `BadRowError` where there is none."""
     answers = [turn for turn in turns if isinstance(turn, Mapping) and turn.get("role") == "assistant"]
     if not answers:
-        raise BadRowError(f"{place}: {column!r} has no message of the assistant's: remove the row")
+        raise BadRowError(place, f"{column!r} has no message of the assistant's: remove the row")
     return text_of(answers[-1].get("content"))
 
 
@@ -60,7 +58,7 @@ def chat_or_text(value: Any, place: str, column: str) -> PromptText:
     if messages and any(turn.content.strip() for turn in messages):
         return messages
     raise BadRowError(
-        f"{place}: {column!r} is {short(value)}: it must be a text that is not empty, or messages with role and content"
+        place, f"{column!r} is {short(value)}: it must be a text that is not empty, or messages with role and content"
     )
 
 
@@ -70,20 +68,21 @@ def read_episode(results: Path | None, row: Row, place: str) -> tuple[JsonObject
     Raises `BadRowError` where the episode is not there: results alone hold no text.
     """
     if results is None:
-        raise BadRowError(f"{place}: rLLM's results hold no text: give the file in its run's folder")
+        raise BadRowError(place, "rLLM's results hold no text: give the file in its run's folder")
     run = _read_run(results)
     number = int(row["idx"]) * max(1, int(run.get("attempts") or 1)) + int(row.get("attempt") or 0)
     files = sorted((results.parent / "episodes").glob(f"episode_{number:06d}_*.json"))
     if not files:
         raise BadRowError(
-            f"{place}: no episodes/episode_{number:06d}_*.json beside {results.name}, and results hold no text: run "
-            "`rllm eval` with episodes saved, or fetch them too"
+            place,
+            f"no episodes/episode_{number:06d}_*.json beside {results.name}, and results hold no text: run "
+            "`rllm eval` with episodes saved, or fetch them too",
         )
     episode = _read_object(files[0], place)
     steps = [step for trajectory in episode.get("trajectories") or () for step in trajectory.get("steps") or ()]
     chats = [step["chat_completions"] for step in steps if step.get("chat_completions")]
     if not chats:
-        raise BadRowError(f"{place}: {files[0].name} has no step with chat_completions: remove the item")
+        raise BadRowError(place, f"{files[0].name} has no step with chat_completions: remove the item")
     task = episode.get("task")
     return run, {"task": task if isinstance(task, Mapping) else {}, "chat": chats[-1]}
 
@@ -104,9 +103,9 @@ def _read_object(file: Path, place: str) -> JsonObject:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise BadRowError(f"{place}: {file.name} cannot be read ({error}): write it again") from error
+        raise BadRowError(place, f"{file.name} cannot be read ({error}): write it again") from error
     if not isinstance(content, dict):
-        raise BadRowError(f"{place}: {file.name} holds no JSON object: write it again")
+        raise BadRowError(place, f"{file.name} holds no JSON object: write it again")
     return content
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 
 from learnable.data.band import Band
-from learnable.data.curated.manifest import Drift
+from learnable.data.curated.refreshed import Drift
 from learnable.filters.posterior.belief import Belief
 from learnable.filters.refresh.drift import fit_drift, move_belief
 from tests.filters.populations_for_tests import Prior, expected_means

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.data.band import Band
-from learnable.data.curated.manifest import Drift
+from learnable.data.curated.refreshed import Drift
 from learnable.filters.refresh.staleness import (
     choose_anchors,
     expected_mean,

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from learnable.data.band import Band
-from learnable.data.curated.manifest import Drift, StillInBand
+from learnable.data.curated.refreshed import Drift, StillInBand
 from learnable.filters.refresh.drift import measure_information, shift_figure
 from learnable.filters.refresh.staleness import choose_anchors, fit_drifts, read_evidence
 from learnable.filters.refresh.uncertainty import estimate_share_still_in_band

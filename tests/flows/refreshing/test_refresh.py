@@ -14,7 +14,8 @@ import polars as pl
 import pytest
 
 from learnable.data.curated.curated_set import POOL_PARTS, CuratedSet, find_versions, open_curated
-from learnable.data.curated.manifest import Manifest, Origin
+from learnable.data.curated.manifest import Manifest
+from learnable.data.curated.refreshed import Origin
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import bundled_policy_path
 from learnable.data.storage.places import find_place

@@ -14,7 +14,7 @@ from typing import Any
 
 from learnable.verifiers.answers.expressions.whole import IMAGINARY
 
-POINTS = (Fraction(13, 10), Fraction(-27, 10))  # the first letter's number; each further one is a seventh more
+TRIAL_POINTS = (Fraction(13, 10), Fraction(-27, 10))  # the first letter's number; each further one is a seventh more
 NUMERIC_TOLERANCE = 2e-6  # of a number: so far off may be what has six digits
 _NO_VALUE = (
     ValueError,
@@ -38,7 +38,7 @@ def differ(one: Any, other: Any) -> bool:
         return all(kinds) and (_is_broken(one, other) or _is_broken(other, one))
     if getattr(one, "is_Relational", True) or getattr(other, "is_Relational", True):
         return False
-    for point in POINTS:
+    for point in TRIAL_POINTS:
         places = _places(point, one, other)
         gold, given = _value(one, places), _value(other, places)
         if (
@@ -52,7 +52,7 @@ def differ(one: Any, other: Any) -> bool:
 
 def _is_broken(one: Any, other: Any) -> bool:
     """Say whether an equation fails at a place, found by Newton's steps along one letter, where the other one holds."""
-    places = _places(POINTS[0], one, other)
+    places = _places(TRIAL_POINTS[0], one, other)
     first, tried = (each.lhs - each.rhs for each in (one, other))
     for letter in sorted(first.free_symbols, key=str):
         rest = {each: place for each, place in places.items() if each.name != letter.name}

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from learnable.data.errors import LearnableError
 from learnable.verifiers.programs.sandbox.jail.codec import LENGTH_BYTES, pack
-from learnable.verifiers.programs.sandbox.jail.server import LEFT, NOT_FORKED, NOT_KILLED, REPORT
+from learnable.verifiers.programs.sandbox.jail.server import EXIT_REPORT, LEFT, NOT_FORKED, NOT_KILLED
 
 MAX_JOB_BYTES = 16 << 20
 MAX_ANSWER_BYTES = 1 << 20
@@ -141,8 +141,8 @@ class CandidateProcess:
         """End the process if it still runs, and say how it ended. Raises `SandboxError` for an end from outside."""
         self._hang_up(self._line)
         self._wait(self._line, select.POLLIN)
-        report = self._line.recv(REPORT.size)
-        if len(report) < REPORT.size:
+        report = self._line.recv(EXIT_REPORT.size)
+        if len(report) < EXIT_REPORT.size:
             raise SandboxError("the sandbox's server ended")
         return _read_end(report, self._cpu_seconds)
 
@@ -202,7 +202,7 @@ def _parse(payload: bytes) -> tuple[str, Any, Any]:
 
 
 def _read_end(report: bytes, limit: float) -> End:
-    status, cpu_seconds, why = REPORT.unpack(report)
+    status, cpu_seconds, why = EXIT_REPORT.unpack(report)
     if why == NOT_FORKED:
         raise SandboxError("the sandbox's server could not start a process")
     if os.WIFEXITED(status):  # with whatever status: the candidate may have chosen it

@@ -119,7 +119,7 @@ class Recognised:
             choices = _find_choices(row, self.layout, place)
             return read(value, choices), choices
         except NoColumnError as error:
-            raise BadRowError(f"{place}: {error} ({self._told})") from error
+            raise BadRowError(place, f"{error} ({self._told})") from error
         except UnreadError as error:
             raise self._misfit(place, self.answer, value, str(error)) from error
 
@@ -132,7 +132,7 @@ class Recognised:
     def _misfit(self, place: str, column: str, value: object, why: str) -> BadRowError:
         shown = repr(value)
         shown = shown if len(shown) <= 60 else f"{shown[:20]}...{shown[-37:]}"  # an answer stands at the end
-        return BadRowError(f"{place}: column {column!r} is {shown}: {why} ({self._told})")
+        return BadRowError(place, f"column {column!r} is {shown}: {why} ({self._told})")
 
     @property
     def _told(self) -> str:
@@ -167,7 +167,7 @@ def recognise(rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised |
     if not best or (len(best) > 1 and not most):
         return None
     if len(best) > 1:
-        raise BadRowError(_two_layouts(plain[0][0], list(reversed(best.values()))))
+        raise BadRowError(plain[0][0], _two_layouts(list(reversed(best.values()))))
     return next(iter(best.values()))
 
 
@@ -282,9 +282,7 @@ def _lettered_columns(row: Row, place: str) -> AnswerOptions:
     names = [find_column(row, letter) for letter in string.ascii_uppercase]
     count = names.index(None) if None in names else len(names)
     if any(names[count:]):
-        raise BadRowError(
-            f"{place}: column {string.ascii_uppercase[count]!r} is empty, and later ones are not: fill it"
-        )
+        raise BadRowError(place, f"column {string.ascii_uppercase[count]!r} is empty, and later ones are not: fill it")
     texts = [str(choice_text(row[name])) for name in names[:count] if name]
     return AnswerOptions(
         [], texts, [f"{letter}. {text}" for letter, text in zip(string.ascii_uppercase, texts, strict=False)]
@@ -302,10 +300,10 @@ def _level(row: Row, layout: FileLayout) -> float | None:
     return None if name is None else level_number(column_value(row, name), layout.levels)
 
 
-def _two_layouts(place: str, layouts: Sequence[Recognised]) -> str:
+def _two_layouts(layouts: Sequence[Recognised]) -> str:
     listing = " and like ".join(f"{one.layout.name} ({one.question.column}, {one.answer})" for one in layouts)
     column = layouts[0].answer
     return (
-        f"{place}: the rows look like {listing}: say which column has the answer, as in `answer_column` {column}, and "
+        f"the rows look like {listing}: say which column has the answer, as in `answer_column` {column}, and "
         "which has the prompt with `prompt_column`, or split a file that has rows of both"
     )

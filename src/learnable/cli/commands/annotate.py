@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from learnable.cli import options
-from learnable.cli.commands.find_arguments import read_names
 from learnable.cli.commands.publish import show_published
 from learnable.cli.console import Shell, open_shell
-from learnable.cli.flags import Flag, Given, flags_of, with_flags
+from learnable.cli.flags import Given, flags_of, with_flags
 from learnable.flows.settings.publishing import PUBLISHED, AnnotateSettings
 
 if TYPE_CHECKING:
@@ -40,15 +39,7 @@ def annotate(
             metavar="SET|FILE", help="A curated set, or the file or hub id that find-learnable made sets of."
         ),
     ],
-    how: Annotated[
-        Given,
-        flags_of(
-            AnnotateSettings,
-            PUBLISHED,
-            drop_columns=Flag(kind=list[str], read=read_names),
-            policies=Flag(kind=list[str], read=read_names),
-        ),
-    ],
+    how: Annotated[Given, flags_of(AnnotateSettings, PUBLISHED)],
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:

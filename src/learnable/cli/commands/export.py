@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from learnable.cli import options
-from learnable.cli.commands.find_arguments import read_names
 from learnable.cli.console import Shell, open_shell
-from learnable.cli.flags import Flag, Given, flags_of, with_flags
+from learnable.cli.flags import Given, flags_of, with_flags
 from learnable.flows.settings.exporting import EXPORTED, ExportSettings
 
 if TYPE_CHECKING:
@@ -37,15 +36,7 @@ Examples:
 @with_flags(EXPORTED)
 def export(
     curated: Annotated[str, typer.Argument(metavar="SET", help="A curated set: its folder, or a version's.")],
-    how: Annotated[
-        Given,
-        flags_of(
-            ExportSettings,
-            EXPORTED,
-            parts=Flag(kind=list[str], read=read_names),
-            verifiers=Flag(kind=list[str], read=read_names),
-        ),
-    ],
+    how: Annotated[Given, flags_of(ExportSettings, EXPORTED)],
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:

@@ -16,7 +16,6 @@ from learnable.cli.display.report_tables import tabulate_forms, tabulate_plan
 from learnable.cli.display.terminal_text import print_text, shorten
 from learnable.cli.flags import Flag, Given, flags_of, option_of, with_flags
 from learnable.cli.options import SAMPLED_BY, SCHEDULED
-from learnable.data.curated.manifest import SILENT
 from learnable.data.errors import LearnableError
 from learnable.filters.stopping.budget import WANTED, SamplingBudget
 from learnable.flows.settings import CurateSettings
@@ -178,7 +177,7 @@ def show_curation(shell: Shell, report: CurationReport) -> None:
 
 def name_next(report: CurationReport) -> str:
     """Return the command that trains on the set, as it can be typed."""
-    silent = any(finding.code == SILENT for finding in report.findings)
+    silent = any(finding.code == "silent_reward" for finding in report.findings)
     first, allowed = ("mend the reward, or ", " --allow-silent-reward") if silent else ("", "")
     own = "".join(f" --verifier {quote(name)}" for name in report.own_verifiers)
     return f"{first}learnable train --curated {quote(report.curated)}{own}{allowed}"

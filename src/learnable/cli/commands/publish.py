@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from learnable.cli import options
-from learnable.cli.commands.find_arguments import read_names
 from learnable.cli.console import Shell, open_shell
 from learnable.cli.display.fitted_table import Column, FittedTable
-from learnable.cli.flags import Flag, Given, flags_of, with_flags
+from learnable.cli.flags import Given, flags_of, with_flags
 from learnable.flows.settings.publishing import PUBLISHED, PublishSettings
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def publish(
     curated: Annotated[
         str, typer.Argument(metavar="SET", help="A curated set: its folder, a version's, or its name in --store.")
     ],
-    how: Annotated[Given, flags_of(PublishSettings, PUBLISHED, drop_columns=Flag(kind=list[str], read=read_names))],
+    how: Annotated[Given, flags_of(PublishSettings, PUBLISHED)],
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:

@@ -15,7 +15,7 @@ from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.programs.extraction import extract_program
 from learnable.verifiers.programs.judge import _mark
 from learnable.verifiers.programs.sandbox.jail.codec import MAX_NESTING, decode, encode, pack
-from learnable.verifiers.programs.sandbox.jail.server import NOT_KILLED, REPORT
+from learnable.verifiers.programs.sandbox.jail.server import EXIT_REPORT, NOT_KILLED
 from learnable.verifiers.programs.sandbox.outcome import ProgramOutcome, read_answers
 from learnable.verifiers.programs.sandbox.process import (
     MAX_ANSWER_BYTES,
@@ -58,7 +58,7 @@ def said(content: bytes) -> ProgramOutcome | None:
     ours, theirs = socket.socketpair()
     our_line, their_line = socket.socketpair()
     with theirs, their_line, CandidateProcess(ours, our_line, 1.0) as process:
-        their_line.send(REPORT.pack(0, 0.1, NOT_KILLED))
+        their_line.send(EXIT_REPORT.pack(0, 0.1, NOT_KILLED))
 
         def write() -> None:
             try:

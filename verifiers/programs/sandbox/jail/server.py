@@ -29,7 +29,7 @@ from .libc import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, fork, prctl
 from .limits import Lowering, lower_for_all
 
 JOB_FORMAT = struct.Struct("<dQ?")  # CPU seconds, memory in bytes, and whether the program reads and prints
-REPORT = struct.Struct("<idB")  # wait status, CPU seconds, and why the server killed it
+EXIT_REPORT = struct.Struct("<idB")  # wait status, CPU seconds, and why the server killed it
 NOT_KILLED, LEFT, NOT_FORKED = range(3)
 NOBODY = 65_534
 HIDDEN_MODULES = ("jail", "ctypes", "_ctypes")
@@ -153,7 +153,7 @@ class ForkServer:
         try:
             pid = fork()
         except OSError:
-            os.write(line, REPORT.pack(0, 0.0, NOT_FORKED))
+            os.write(line, EXIT_REPORT.pack(0, 0.0, NOT_FORKED))
             os.close(connection)
             os.close(line)
             return True
@@ -173,7 +173,7 @@ class ForkServer:
         with contextlib.suppress(KeyError):
             self._poll.unregister(child.line)
         with contextlib.suppress(OSError):  # the client has gone
-            os.write(child.line, REPORT.pack(status, used.ru_utime + used.ru_stime, child.why))
+            os.write(child.line, EXIT_REPORT.pack(status, used.ru_utime + used.ru_stime, child.why))
         del self._lines[child.line]
         self._poll.unregister(process)
         os.close(child.line)
