@@ -263,7 +263,7 @@ class TrainSettings:
     trl: Annotated[Mapping[str, object], Setting("Another setting by TRL's own name, as key=value; repeatable.")] = (
         field(default_factory=dict)
     )
-    report_to: Annotated[str, Setting("A tracker that TRL knows, as trackio; --pool uses it too.", MEASURED)] = "none"
+    report_to: Annotated[str, Setting("A tracker that TRL knows, such as trackio, for --pool too.", MEASURED)] = "none"
     resume: Annotated[bool, Setting("Go on from the last checkpoint in --output.", TRAINED_ON)] = False
 
     @property
