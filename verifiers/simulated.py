@@ -28,8 +28,8 @@ class SimulatedVerifier:
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless completions can be drawn with this rate, and spread or cases."""
         check_keys(spec, ["rate"], ["spread", "cases", "partial_credit"])
-        if found := find_fault(spec):
-            key, fix = found
+        if wrong := find_fault(spec):
+            key, fix = wrong
             raise fault(key, spec.get(key), fix)
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:

@@ -118,8 +118,8 @@ def read_choice(
         return reading or (find_stated_answer(text, answer), NO_CHOICE)
     choices = _with_missing_letters(tuple(map(fold_signs, choices)))
     line, goes_on = split_first_line(text)
-    if goes_on and (found := _only(line, choices)):
-        return found, ""
+    if goes_on and (choice := _only(line, choices)):
+        return choice, ""
     if texts and (reading := _read_text(text, choices, texts)) is not None:
         return reading
     return _read_statements(text, choices) or _read_mentions(text, choices)
@@ -192,14 +192,14 @@ def _is_open(text: str, last: Mention, chosen: list[Mention], choices: tuple[str
 
 def _statements(text: str, choices: tuple[str, ...]) -> list[Statement]:
     """Return the explicit statements with those that a choice's own surroundings make, in order."""
-    found = [stated for stated in find_statements(text) if stated.form != "emphasis"]  # `_read_mentions` looks at it
+    statements = [one for one in find_statements(text) if one.form != "emphasis"]  # `_read_mentions` looks at it
     for mention in _mentions(text, choices):
         before = max(0, mention.start - LOOK_BACK)
         confirmed = _CONFIRMED.match(text, mention.end) or _CHOSEN.search(text, before, mention.start)
         if confirmed and not _RULED_OUT_BEFORE.search(text, before, mention.start):
             rest = CLAUSE_END.split(text[mention.start : mention.start + LOOK_BACK], maxsplit=1)[0]
-            found.append(Statement(rest, mention.start, "words"))
-    return sorted(found, key=lambda stated: stated.start)
+            statements.append(Statement(rest, mention.start, "words"))
+    return sorted(statements, key=lambda stated: stated.start)
 
 
 def _read_statement(stated: Statement, choices: tuple[str, ...]) -> Reading | None:
@@ -283,15 +283,15 @@ def _chains(text: str, named: list[Mention]) -> Iterator[list[Mention]]:
 
 def _links(text: str, named: list[Mention]) -> list[tuple[Mention, Mention]]:
     """Return the neighbours that are named in one breath: "A or B", "A B", "A, B." and one below the other."""
-    found = []
+    links = []
     for one, other in itertools.pairwise(named):
         between = text[one.end : other.start]
         alone = "\n" not in between or _is_alone(text, other)
         alone = alone and not _is_ruled_out(text, one)
         weak = alone and _WEAK_LINK.fullmatch(between) and _ENDS.match(text, other.end)
         if _STRONG_LINK.fullmatch(between) or weak:
-            found.append((one, other))
-    return found
+            links.append((one, other))
+    return links
 
 
 def _is_alone(text: str, mention: Mention) -> bool:
@@ -304,13 +304,13 @@ def _is_alone(text: str, mention: Mention) -> bool:
 
 def _labels(text: str, named: list[Mention]) -> list[Mention]:
     """Return the first mention of each choice that labels the words behind it: "B)" anywhere, or "B." on a new line."""
-    found: dict[str, Mention] = {}
+    labels: dict[str, Mention] = {}
     for mention in named:
         sign = _LABEL_SIGN.match(text, mention.end)
         on_new_line = not _WORD.search(text, text.rfind("\n", 0, mention.start) + 1, mention.start)
         if sign and (on_new_line or ")" in sign[0]) and not _VERB.match(text, sign.end()):
-            found.setdefault(mention.choice, mention)
-    return list(found.values())
+            labels.setdefault(mention.choice, mention)
+    return list(labels.values())
 
 
 def _is_ruled_out(text: str, mention: Mention) -> bool:

@@ -105,11 +105,11 @@ def find_statements(text: str) -> list[Statement]:
     """
     text = fold_signs(text)
     closed = [_join(text, list(one)) for one in (_boxed(text), _tagged(text))]
-    found = _without_nested(text, [*closed[0], *closed[1], *_hashed(text), *_worded(text)])
-    if not found:
+    statements = _without_nested(text, [*closed[0], *closed[1], *_hashed(text), *_worded(text)])
+    if not statements:
         return _emphasised(text)
-    again = next((label.start() for label in _LABEL.finditer(text) if label.start() > found[0].start), len(text))
-    return [stated for stated in found if stated.start < again]
+    again = next((label.start() for label in _LABEL.finditer(text) if label.start() > statements[0].start), len(text))
+    return [stated for stated in statements if stated.start < again]
 
 
 def fold_signs(text: str) -> str:
@@ -150,10 +150,10 @@ def _fold_sign(sign: str) -> str:
     return sign if digit is None else str(digit)
 
 
-def _without_nested(text: str, found: list[Statement]) -> list[Statement]:
+def _without_nested(text: str, statements: list[Statement]) -> list[Statement]:
     """Return statements in order, without those that are the second half of another: "18 or the answer is 19"."""
     kept: list[Statement] = []
-    for stated in sorted(found, key=lambda one: one.start):
+    for stated in sorted(statements, key=lambda one: one.start):
         before = kept[-1] if kept else None
         within = before is not None and not before.closed and stated.start < before.end
         command = len("\\boxed{") if stated.form == "boxed" else 0
@@ -162,11 +162,11 @@ def _without_nested(text: str, found: list[Statement]) -> list[Statement]:
     return kept
 
 
-def _join(text: str, found: list[Statement]) -> list[Statement]:
+def _join(text: str, statements: list[Statement]) -> list[Statement]:
     """Return statements of one form, those with no more than "or", "and" or a comma between them as one."""
     joined: list[Statement] = []
     end = 0
-    for stated in found:
+    for stated in statements:
         link = _IN_ONE_BREATH.fullmatch(text, end, stated.start) if joined else None
         in_a_row = joined and stated.form == "emphasis" and not re.search(r"\w", text[end : stated.start])
         if (link or in_a_row) and joined[-1].text != stated.text:
@@ -253,12 +253,15 @@ def _emphasised(text: str) -> list[Statement]:
     """Return what is emphasised at the end of the last line, unless it is a sentence or a heading."""
     end = len(text.rstrip())
     start = text.rfind("\n", 0, end) + 1
-    found = list(_EMPHASIS.finditer(text, max(start, end - MAX_STATED), end))
-    if not found or not _AFTER_EMPHASIS.match(text, found[-1].end(), end) or _DENIED.search(text, found[-1].end(), end):
+    matches = list(_EMPHASIS.finditer(text, max(start, end - MAX_STATED), end))
+    if not matches:
         return []
-    if _DENIED_BEFORE.search(text, start, found[-1].start()) or _LISTED.search(text[max(0, start - MAX_STATED) : end]):
+    first, stop = matches[-1].span()
+    if not _AFTER_EMPHASIS.match(text, stop, end) or _DENIED.search(text, stop, end):
         return []
-    spans = [_statement(text, *one.span("inner"), "emphasis") for one in found]
+    if _DENIED_BEFORE.search(text, start, first) or _LISTED.search(text[max(0, start - MAX_STATED) : end]):
+        return []
+    spans = [_statement(text, *one.span("inner"), "emphasis") for one in matches]
     last = _join(text, spans)[-1]
     # An emphasised answer has up to four words; twice as many are a sentence.
     return [] if last.text.endswith((":", "?")) or len(last.text.split()) > 8 else [last]

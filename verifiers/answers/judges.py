@@ -57,12 +57,12 @@ class WholeNumberVerifier:
             if rule.name in ("first", "last"):
                 number = find_at(text, rule.name)
                 return ExtractedAnswer(number, rule.name, "" if number else NO_NUMBER)
-            found = self.find(text)
+            answer = self.find(text)
         except SeveralNumbersError:
             return ExtractedAnswer(None, rule.name, SEVERAL_NUMBERS)
-        if found is None:
+        if answer is None:
             return ExtractedAnswer(None, rule.name, NO_NUMBER)
-        return ExtractedAnswer(found[0], found[1] if rule.name == "auto" else rule.name)
+        return ExtractedAnswer(answer[0], answer[1] if rule.name == "auto" else rule.name)
 
     def extract(self, completion: str, *, spec: Spec) -> str | None:
         """Return the number that counts as the answer, in digits as `normalize_number` writes them, or None."""
@@ -171,8 +171,8 @@ class ChoiceVerifier:
         choices, texts = (
             tuple(map(str, spec[key])) if spec.get(key) is not None else None for key in ("choices", "texts")
         )
-        found, why = read_choice(text, str(spec["answer"]), choices, texts)
-        return ExtractedAnswer(found, rule.name, why if found is None else "")
+        choice, why = read_choice(text, str(spec["answer"]), choices, texts)
+        return ExtractedAnswer(choice, rule.name, why if choice is None else "")
 
     def extract(self, completion: str, *, spec: Spec) -> str | None:
         """Return the choice that the completion makes, case folded, or None."""
@@ -202,11 +202,11 @@ def _is_choice(choice: object) -> bool:
     )
 
 
-def _whole_score(found: str, answer: str) -> Score:
+def _whole_score(said: str, answer: str) -> Score:
     """Return the score of a completion that is a number and nothing else: the shortest way of `_score`."""
-    if found == answer:
+    if said == answer:
         return Score(1.0, True, {"correct": 1.0, "format": 1.0})
-    return Score(0.0, False, {"correct": 0.0, "format": 1.0}, "scored", f"answered {found}")
+    return Score(0.0, False, {"correct": 0.0, "format": 1.0}, "scored", f"answered {said}")
 
 
 def _score(reading: ExtractedAnswer, passed: bool) -> Score:

@@ -57,8 +57,8 @@ def find_answer(text: str) -> tuple[str, str] | None:
     See `ArithmeticVerifier` for the rules. Raises `SeveralNumbersError`.
     """
     text = _plain(text)
-    if (found := _by_first_rules(text)) is not None:
-        return found
+    if (answer := _by_first_rules(text)) is not None:
+        return answer
     last = _last_result(text)
     return None if last is None else (last, "last")
 
@@ -69,8 +69,8 @@ def find_count(text: str) -> tuple[str, str] | None:
     See `CountingVerifier` for the rules. Raises `SeveralNumbersError`.
     """
     text = _plain(write_digits(text))
-    if (found := _by_first_rules(text)) is not None:
-        return found
+    if (answer := _by_first_rules(text)) is not None:
+        return answer
     if _counts_up(text):
         last = _last_result(text)
         return None if last is None else (last, "last")
@@ -89,13 +89,13 @@ def find_at(text: str, end: str) -> str | None:
 
 
 def _by_first_rules(text: str) -> tuple[str, str] | None:
-    if found := _alone_before_a_question(text):
-        return found, "first"
+    if number := _alone_before_a_question(text):
+        return number, "first"
     for stated in reversed(find_statements(text)):
-        if found := _read_statement(stated):
-            return found, stated.form
-    found = _leading(text)
-    return None if found is None else (found, "first")
+        if number := _read_statement(stated):
+            return number, stated.form
+    number = _leading(text)
+    return None if number is None else (number, "first")
 
 
 def normalize_number(text: str) -> str:
@@ -190,7 +190,7 @@ def _last_result(text: str) -> str | None:
     alone = _LEADING.match(line)
     if alone and len(line[alone.end() :].split()) <= 2 and not _is_calculation(line, alone):
         return _value(line, alone)
-    found = None
+    result = None
     for match in _RESULT.finditer(line):
-        found = _value(line, match) or found
-    return found
+        result = _value(line, match) or result
+    return result

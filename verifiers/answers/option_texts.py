@@ -43,7 +43,7 @@ def _plain(text: str) -> str:
 def _number(text: str) -> Quantity | None:
     """Return the number that a text is, with nothing but its unit."""
     plain = write_plainly(text)
-    found = list(find_quantities(plain))
-    if len(found) != 1 or re.search(r"[\w^*/+=<>-]", plain[: found[0].start] + plain[found[0].end :]):
+    quantities = list(find_quantities(plain))
+    if len(quantities) != 1 or re.search(r"[\w^*/+=<>-]", plain[: quantities[0].start] + plain[quantities[0].end :]):
         return None
-    return found[0]
+    return quantities[0]

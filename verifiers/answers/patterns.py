@@ -204,18 +204,18 @@ def _either(parts: list[_Part]) -> _Part:
 
 def _alphabet(parsed: Any) -> str:
     """Return samples of characters that tell the signs of a pattern apart."""
-    found = set(_SAMPLES)
+    signs = set(_SAMPLES)
 
     def visit(items: Any) -> None:
         for item in items if isinstance(items, list | tuple) or hasattr(items, "data") else ():
             if isinstance(item, tuple) and len(item) == 2 and str(item[0]) in ("LITERAL", "NOT_LITERAL"):
-                found.update(_around(item[1]))
+                signs.update(_around(item[1]))
             elif isinstance(item, tuple) and len(item) == 2 and str(item[0]) == "RANGE":
-                found.update(*(_around(end) for end in item[1]))
+                signs.update(*(_around(end) for end in item[1]))
             visit(item)
 
     visit(parsed)
-    return "".join(sorted(found))
+    return "".join(sorted(signs))
 
 
 def _around(code: int) -> set[str]:

@@ -192,10 +192,10 @@ def reach(value: Any, field: str) -> Any:
 def _json_field(text: str, field: str) -> Statement | None:
     for value, start, _ in find_json(text):
         try:
-            found = reach(value, field)
+            content = reach(value, field)
         except KeyError:
             continue
-        written = found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+        written = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
         return Statement(written.strip(), start, "json")
     return None
 
@@ -214,8 +214,8 @@ def _matched(text: str, pattern: str) -> Statement | None:
 
 
 def _letter(text: str, letters: str) -> Statement | None:
-    found, _ = read_choice(text, letters[0], tuple(letters))
-    return None if found is None else Statement(found.upper(), 0, "letter")
+    choice, _ = read_choice(text, letters[0], tuple(letters))
+    return None if choice is None else Statement(choice.upper(), 0, "letter")
 
 
 @lru_cache(maxsize=64)
@@ -225,14 +225,14 @@ def _tag_pattern(name: str) -> re.Pattern[str]:
 
 def _tagged(text: str, name: str) -> list[Statement]:
     """Return what a tag holds, each time. The last may be open: where a stop sequence cut the closing tag."""
-    found, opened = [], None
+    statements, opened = [], None
     for tag in _tag_pattern(name).finditer(text):
         if tag[0][1] != "/":
             opened = tag.end()
         elif opened is not None:
-            found.append(_inside(text, opened, tag.start()))
+            statements.append(_inside(text, opened, tag.start()))
             opened = None
-    return [*found, _inside(text, opened, len(text))] if opened is not None else found
+    return [*statements, _inside(text, opened, len(text))] if opened is not None else statements
 
 
 def _inside(text: str, start: int, end: int) -> Statement:
@@ -240,5 +240,5 @@ def _inside(text: str, start: int, end: int) -> Statement:
     return Statement(inner.strip(), start + len(inner) - len(inner.lstrip()), "tag")
 
 
-def _last(found: list[Statement]) -> Statement | None:
-    return found[-1] if found else None
+def _last(statements: list[Statement]) -> Statement | None:
+    return statements[-1] if statements else None

@@ -119,14 +119,14 @@ def find_moved_forms(family: str, grid: KnobGrid, seed: int = 0) -> list[str]:
     """
     from learnable.verifiers.families.registry import find_family
 
-    found = find_family(family)
+    source = find_family(family)
     settings = [
-        found.set_knobs({name.removeprefix(f"{family}."): value for name, value in knobs.items()})
+        source.set_knobs({name.removeprefix(f"{family}."): value for name, value in knobs.items()})
         for knobs in grid.cells()
     ]
-    firsts = {form: _first_prompts(found, form, settings, seed) for form in found.forms}
-    moved = [form for form in found.forms if any(some != firsts[form][0] for some in firsts[form])]
-    return [form for form in moved if all(firsts[form])] or moved or list(found.forms)
+    firsts = {form: _first_prompts(source, form, settings, seed) for form in source.forms}
+    moved = [form for form in source.forms if any(some != firsts[form][0] for some in firsts[form])]
+    return [form for form in moved if all(firsts[form])] or moved or list(source.forms)
 
 
 def _first_prompts(family: Family, form: str, settings: Sequence[Any], seed: int) -> list[list[str]]:

@@ -43,13 +43,13 @@ ALL_FAMILIES = Families()
 
 def list_families() -> list[Family]:
     """Return every known family; warns of those of packages that cannot be used."""
-    found = []
+    families = []
     for name in ALL_FAMILIES:
         try:
-            found.append(ALL_FAMILIES[name])
+            families.append(ALL_FAMILIES[name])
         except LearnableError as error:
             progress().warn(str(error))
-    return found
+    return families
 
 
 def find_family(name: str) -> Family:
@@ -70,17 +70,17 @@ def find_forms(names: Sequence[str], own: OwnForms | None = None) -> list[tuple[
     >>> find_forms(["greater-than", "fizz buzz"])
     [('comparison', 'GreaterThan'), ('programs', 'FizzBuzz')]
     """
-    found: dict[tuple[str, str], None] = {}
+    pairs: dict[tuple[str, str], None] = {}
     for name in names:
         if fold_name(name) == "all":
-            found |= {(family.name, form): None for family in list_families() for form in family.every_form()}
+            pairs |= {(family.name, form): None for family in list_families() for form in family.every_form()}
             continue
         if (form := _find_form(name, own or {})) is None:
             raise UnknownNameError("form", name, _list_forms(own or {}), FORMS_LISTED_BY)
-        found[form] = None
-    for family, form_name in found:
+        pairs[form] = None
+    for family, form_name in pairs:
         ALL_FAMILIES[family].with_own(own or {}).check_form(form_name)
-    return list(found)
+    return list(pairs)
 
 
 def find_family_or_form(name: str, own: OwnForms | None = None) -> tuple[Family, str | None]:
@@ -162,12 +162,12 @@ def _load(name: str, place: str) -> Family:
         ours: Family = domains.load(place)
         return ours
     try:
-        found = domains.load(place)
+        family = domains.load(place)
     except Exception as error:  # a package may raise anything
         raise LearnableError(
             f"family {name!r} of an installed package ({place}) cannot be imported: {type(error).__name__}: {error}: "
             "mend the package, or uninstall it"
         ) from error
-    if not isinstance(found, Family) or found.name != name:
+    if not isinstance(family, Family) or family.name != name:
         raise LearnableError(f"entry point {name!r} of an installed package ({place}) is no Family called {name!r}")
-    return found
+    return family

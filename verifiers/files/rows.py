@@ -100,20 +100,20 @@ def check_rows(path: Path, reader: RowReader, name: str) -> CheckedRows:
 
     Raises `LearnableError` naming file, line, key, value and fix where that is nothing.
     """
-    found = CheckedRows()
+    summary = CheckedRows()
     checked: set[str] = set()  # the rows of a file share a few specs
     verifier = find_verifier(reader.verifier)
     for where, row in read_rows(path, name):
-        found.count += 1
+        summary.count += 1
         try:
             _check_row(where, row, reader, verifier, checked)
         except LearnableError as error:
-            found.bad[where] = error
-    if not found.count:
+            summary.bad[where] = error
+    if not summary.count:
         raise LearnableError(f"{name}: no rows; put one JSON object a line, with at least 'completion'")
-    if len(found.bad) == found.count:
-        raise next(iter(found.bad.values()))
-    return found
+    if len(summary.bad) == summary.count:
+        raise next(iter(summary.bad.values()))
+    return summary
 
 
 def _check_row(

@@ -69,16 +69,16 @@ def verify_file(
     ids: deque[JsonObject] = deque()  # of the rows under way
     tally = _Tally()
     with _seekable(input_path) as (path, name):
-        found = check_rows(path, reader, name)
+        checked = check_rows(path, reader, name)
         with _published(output) as out, ScoringPool(workers, time_limit, TimeOutWarning().see) as pool:
             pool.warm_up([reader.verifier])
-            jobs = (_job(reader, row, found.bad.get(where)) for where, row in _noting_ids(read_rows(path, name), ids))
+            jobs = (_job(reader, row, checked.bad.get(where)) for where, row in _noting_ids(read_rows(path, name), ids))
             for scores in _scored_chunks(pool, jobs):
                 out.writelines(json.dumps({**ids.popleft(), **_score_row(score)}) + "\n" for score in scores)
                 tally.add(scores)
-                on_progress(tally.rows, found.count)
-    told = tuple(map(str, islice(found.bad.values(), 20)))
-    return replace(tally.summary(), bad_rows=len(found.bad), first_bad=told)
+                on_progress(tally.rows, checked.count)
+    told = tuple(map(str, islice(checked.bad.values(), 20)))
+    return replace(tally.summary(), bad_rows=len(checked.bad), first_bad=told)
 
 
 def _job(reader: RowReader, row: JsonObject | LearnableError, fault: LearnableError | None) -> ScoreJob | Score:

@@ -46,15 +46,15 @@ def count_sentences(text: str) -> int:
     >>> count_sentences("Dr. No paid $1.50 to J. Smith. Why? Well... who knows!"), count_sentences("1. Eat.\n2. Sleep")
     (3, 2)
     """
-    found, start = 0, 0
+    count, start = 0, 0
     for mark in _END.finditer(text):
         if not _WORD.search(text, start, mark.start()):
             continue
         before = text[max(start, mark.start() - CONTEXT_CHARACTERS) : mark.start()]
         if _ends(before, mark[0], text[mark.end() : mark.end() + CONTEXT_CHARACTERS]):
-            found += 1
+            count += 1
             start = mark.end()
-    return found + bool(_WORD.search(text, start))
+    return count + bool(_WORD.search(text, start))
 
 
 def _ends(before: str, mark: str, after: str) -> bool:

@@ -168,8 +168,8 @@ def _script(sign: str) -> str:
 def _weigh(word: str, script: str) -> tuple[tuple[str, float], ...]:
     """Return the languages that a word is of, each with its weight: by the lists, else by its ends or its letters."""
     tables = _tables(script)
-    if found := tables.words.get(word):
-        return tuple((code, 1 / len(found)) for code in found)
+    if languages := tables.words.get(word):
+        return tuple((code, 1 / len(languages)) for code in languages)
     by_letters = sorted({code for letter in set(word) for code in tables.letters.get(letter, ())})
     codes = _by_ends(word, tables) or tuple(by_letters)
     # A word that is told by a letter or by an end alone counts half, as names have them in any language.
@@ -206,11 +206,11 @@ def _tables(script: str) -> _Tables:
 
 
 def _invert(lists: Mapping[str, Iterable[str]]) -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    inverted: dict[str, tuple[str, ...]] = {}
     for code, items in lists.items():
         for item in dict.fromkeys(items):
-            found[item] = (*found.get(item, ()), code)
-    return found
+            inverted[item] = (*inverted.get(item, ()), code)
+    return inverted
 
 
 @cache

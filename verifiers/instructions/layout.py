@@ -85,10 +85,10 @@ def has_bullets(text: str, given: Spec) -> str:
 
 def is_an_option(text: str, given: Spec) -> str:
     """It has one of the three public options, and no other."""
-    found = [option for option in CONSTRAINED_ANSWERS if option in text]
-    if len(found) == 1:
+    said = [option for option in CONSTRAINED_ANSWERS if option in text]
+    if len(said) == 1:
         return ""
-    return f"it has {' and '.join(map(repr, found))}" if found else "none of the options"
+    return f"it has {' and '.join(map(repr, said))}" if said else "none of the options"
 
 
 def has_highlights(text: str, given: Spec) -> str:
@@ -121,8 +121,8 @@ def is_json(text: str, given: Spec) -> str:
 
 def has_title(text: str, given: Spec) -> str:
     """A title stands in double angular brackets, as in <<poem of joy>>."""
-    found = any(map(_says_something, _TITLE.findall(text)))
-    return "" if found else "no title in double angular brackets"
+    titled = any(map(_says_something, _TITLE.findall(text)))
+    return "" if titled else "no title in double angular brackets"
 
 
 def has_two_responses(text: str, given: Spec) -> str:

@@ -50,8 +50,8 @@ def has_keyword_often(text: str, given: Spec) -> str:
 
 def has_no_forbidden_word(text: str, given: Spec) -> str:
     """None of `forbidden_words` occurs as a word of its own."""
-    found = [word for word in given["forbidden_words"] if keyword_pattern(word, whole=True).search(text)]
-    return f"it has {_quote(found)}" if found else ""
+    forbidden = [word for word in given["forbidden_words"] if keyword_pattern(word, whole=True).search(text)]
+    return f"it has {_quote(forbidden)}" if forbidden else ""
 
 
 def has_letter_often(text: str, given: Spec) -> str:

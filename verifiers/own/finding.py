@@ -70,37 +70,37 @@ def _behind_protocol(name: str, said: JudgeName, loaded: LoadedJudge) -> OwnJudg
     return OwnJudge(own_name, version, loaded.file, loaded.source_hash, judge, call, keywords, scale)
 
 
-def _check_is_users(name: str, found: Any) -> None:
+def _check_is_users(name: str, judge: Any) -> None:
     """Raise `JudgeError` for a callable of Python's own, wherever it was imported: nobody wrote that as a judge."""
-    while isinstance(found, partial):
-        found = found.func
-    home = getattr(found, "__module__", None) or type(found).__module__
-    if callable(found) and home.partition(".")[0] in sys.stdlib_module_names:
-        raise JudgeError(f"verifier {name!r} is {shown(found)}, which is Python's own and no judge: write {SIGNATURE}")
+    while isinstance(judge, partial):
+        judge = judge.func
+    home = getattr(judge, "__module__", None) or type(judge).__module__
+    if callable(judge) and home.partition(".")[0] in sys.stdlib_module_names:
+        raise JudgeError(f"verifier {name!r} is {shown(judge)}, which is Python's own and no judge: write {SIGNATURE}")
 
 
-def _made(name: str, said: JudgeName, found: Any) -> Any:
+def _made(name: str, said: JudgeName, judge: Any) -> Any:
     """Return the judge itself: a class, and a function that its name has arguments for, is called for it."""
     if said.place.endswith("get_repetition_penalty_reward"):
         raise JudgeError(f"verifier {name!r} counts which tokens come again, and the store keeps how many they were")
-    makes = isinstance(found, type) or bool(said.arguments) or (said.is_trls and ":get_" in said.place)
+    makes = isinstance(judge, type) or bool(said.arguments) or (said.is_trls and ":get_" in said.place)
     if not makes:
-        return found
-    if not callable(found):
-        raise JudgeError(f"verifier {name!r} is {shown(found)}, which takes no arguments: leave them out")
-    parameters = inspect.signature(found).parameters
+        return judge
+    if not callable(judge):
+        raise JudgeError(f"verifier {name!r} is {shown(judge)}, which takes no arguments: leave them out")
+    parameters = inspect.signature(judge).parameters
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     if (unknown := [option for option in said.arguments if option not in parameters]) and not takes_all:
         raise JudgeError(
-            f"verifier {name!r}: {found.__name__}() takes no {unknown[0]!r}: it takes "
+            f"verifier {name!r}: {judge.__name__}() takes no {unknown[0]!r}: it takes "
             f"{', '.join(parameters) or 'nothing'}; range and pass are for every verifier of yours"
         )
     if needed := [option for option in _needed(parameters.values()) if option not in said.arguments]:
         raise JudgeError(
-            f"verifier {name!r}: {found.__name__}() needs {', '.join(needed)}: give defaults, or name an object, "
-            f"as in judge = {found.__name__}(...), or say them: {name}{'&' if '?' in name else '?'}{needed[0]}=VALUE"
+            f"verifier {name!r}: {judge.__name__}() needs {', '.join(needed)}: give defaults, or name an object, "
+            f"as in judge = {judge.__name__}(...), or say them: {name}{'&' if '?' in name else '?'}{needed[0]}=VALUE"
         )
-    return found(**{option: _literal(text) for option, text in said.arguments.items()})
+    return judge(**{option: _literal(text) for option, text in said.arguments.items()})
 
 
 def _literal(text: str) -> Any:

@@ -47,8 +47,8 @@ def load_judge(name: str) -> LoadedJudge:
         near = nearest_names(attribute, own) or own[:5]
         fix = f"did you mean {' or '.join(near)}?" if near else "define it there"
         raise JudgeError(f"verifier {name!r}: {_file_of(module)} has no {attribute!r}: {fix}")
-    found = getattr(module, attribute)
-    return LoadedJudge(found, _file_of(module), _source_hash(module, found))
+    judge = getattr(module, attribute)
+    return LoadedJudge(judge, _file_of(module), _source_hash(module, judge))
 
 
 def describe_fault(error: BaseException, file: str = "") -> str:
@@ -130,9 +130,9 @@ def _make_importable(folder: Path) -> None:
     importlib.invalidate_caches()
 
 
-def _source_hash(module: ModuleType, found: object) -> str:
+def _source_hash(module: ModuleType, judge: object) -> str:
     """Hash the module that was named and the one that defines the object: either may decide a score."""
-    kind = found if hasattr(found, "__qualname__") else type(found)
+    kind = judge if hasattr(judge, "__qualname__") else type(judge)
     modules = {module, sys.modules.get(getattr(kind, "__module__", ""), module)}
     files = sorted(file for file in map(_file_of, modules) if Path(file).suffix == ".py" and Path(file).is_file())
     return _hash(b"".join(Path(file).read_bytes() for file in files))

@@ -81,10 +81,10 @@ def read_scale(reward_range: str | None, passes_at: str | None, usual: RewardSca
     """
     lowest, highest, passes = usual.lowest, usual.highest, usual.passes_at
     if reward_range is not None:
-        found = _RANGE.fullmatch(reward_range.strip())
-        if not found:
+        match = _RANGE.fullmatch(reward_range.strip())
+        if not match:
             raise LearnableError(f"`verifier_range` {reward_range!r} is no range of rewards: {HOW}")
-        lowest, highest = map(float, found.groups())
+        lowest, highest = map(float, match.groups())
         passes = highest
     try:
         return RewardScale(lowest, highest, passes if passes_at is None else float(passes_at))

@@ -32,8 +32,8 @@ def scheme_rows(path: Path) -> Iterator[JsonObject]:
 
 def scansion_rows(path: Path) -> Iterator[JsonObject]:
     """Yield the scansion of each line of a file, as `read_scansions` reads it. Raises what that raises."""
-    for found in read_scansions(path):
-        yield {"syllables": found.syllables, "stress": found.stress, "metre": found.metre}
+    for scansion in read_scansions(path):
+        yield {"syllables": scansion.syllables, "stress": scansion.stress, "metre": scansion.metre}
 
 
 def read_schemes(path: Path) -> Iterator[list[str]]:

@@ -134,15 +134,15 @@ def explain_poem(completion: str, spec: Spec, prompt: str = "") -> PoemExplanati
     verifier = PoetryVerifier()
     verifier.check_spec(spec)
     score = verifier.score(completion, prompt=prompt, spec=spec)
-    found = examine(completion, prompt, spec)
-    if found is None:
+    examined = examine(completion, prompt, spec)
+    if examined is None:
         return PoemExplanation(str(spec["form"]), score, (), (), (), ("write a poem: no line has a letter in it",))
-    case = found.judgement.case
-    parts = tuple(_list_parts(found.judgement, score))
+    case = examined.judgement.case
+    parts = tuple(_list_parts(examined.judgement, score))
     # More than eight would not help.
-    hints = (*tuple(_list_hints(case, parts))[:8], *found.remarks)
+    hints = (*tuple(_list_hints(case, parts))[:8], *examined.remarks)
     return PoemExplanation(
-        case.form.name, score, tuple(_explain_lines(case, found.judgement.smooth)), case.poem.blocks, parts, hints
+        case.form.name, score, tuple(_explain_lines(case, examined.judgement.smooth)), case.poem.blocks, parts, hints
     )
 
 
@@ -197,10 +197,10 @@ def write_count(count: Count, tolerance: int = 0) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
-def _list_parts(found: PoemJudgement, score: Score) -> Iterator[ScorePart]:
-    form, expected = found.case.form, found.case.plan.size
+def _list_parts(judgement: PoemJudgement, score: Score) -> Iterator[ScorePart]:
+    form, expected = judgement.case.form, judgement.case.plan.size
     for name, value in score.components.items():
-        strict = found.strict.get(name)
+        strict = judgement.strict.get(name)
         needs = find_needed_share(form, name, expected) if strict is not None else None
         yield ScorePart(name, value, 0.0 if name in MULTIPLIED else find_weight(name), strict, needs or None)
 
@@ -275,10 +275,10 @@ def _no_sentences(case: PoemCase) -> Iterator[str]:
     if len(lost) > MANY_LOST:
         yield f"{len(lost)} of {len(credits)} lines read as no sentence of verse, least these:"
         lost = sorted(sorted(lost, key=lambda index: credits[index])[:MANY_LOST])
-    elif wanting and (found := load_model().sense.find_misplaced(words)):
+    elif wanting and (misplaced := load_model().sense.find_misplaced(words)):
         yield (
-            f"line {found.line + 1}: {found.word!r} stands where {found.better!r} would stand better: in most places "
-            "other words would do as well, as in no sentence"
+            f"line {misplaced.line + 1}: {misplaced.word!r} stands where {misplaced.better!r} would stand better: in "
+            "most places other words would do as well, as in no sentence"
         )
     elif not lost and reading.strict < min(find_wanted(case.form), reading.variety):
         least = min(range(len(credits)), key=credits.__getitem__)

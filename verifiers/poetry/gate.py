@@ -139,10 +139,10 @@ def measure_retold(lines: Sequence[tuple[str, ...]]) -> float:
         return 0.0  # as most poems
     earlier: set[tuple[str, ...]] = set()
     retold = 0
-    for found in runs:
-        taken = {start + step for start, run in enumerate(found) if run in earlier for step in range(RETOLD_WORDS)}
+    for line_runs in runs:
+        taken = {start + step for start, run in enumerate(line_runs) if run in earlier for step in range(RETOLD_WORDS)}
         retold += len(taken)
-        earlier.update(found)
+        earlier.update(line_runs)
     return retold / sum(map(len, lines))
 
 

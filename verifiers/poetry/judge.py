@@ -85,12 +85,12 @@ class Judge:
             self._more = Judge(replace(self.form, schemes=self.form.more_schemes, more_schemes=()))
         return _find_best([best, self._more.judge(poem)])
 
-    def _may_keep_another(self, found: PoemJudgement) -> bool:
-        rhymed = {line for pair in found.heard if pair.credit for line in (pair.first, pair.second)}
-        if len(rhymed) < found.case.plan.size:
+    def _may_keep_another(self, judgement: PoemJudgement) -> bool:
+        rhymed = {line for pair in judgement.heard if pair.credit for line in (pair.first, pair.second)}
+        if len(rhymed) < judgement.case.plan.size:
             return False
-        needed = find_needed_share(self.form, "rhyme", found.case.plan.size)
-        return found.strict.get("rhyme", 1.0) < needed or bool(found.unanswered)
+        needed = find_needed_share(self.form, "rhyme", judgement.case.plan.size)
+        return judgement.strict.get("rhyme", 1.0) < needed or bool(judgement.unanswered)
 
     def _judgements(self, poem: Poem) -> Iterator[PoemJudgement]:
         fixed: dict[tuple[object, ...], dict[str, Shares]] = {}
@@ -140,12 +140,12 @@ class Judge:
         )
 
 
-def _find_best(found: Sequence[PoemJudgement]) -> PoemJudgement:
-    return found[0] if len(found) == 1 else max(found, key=_rank)
+def _find_best(judgements: Sequence[PoemJudgement]) -> PoemJudgement:
+    return judgements[0] if len(judgements) == 1 else max(judgements, key=_rank)
 
 
-def _rank(found: PoemJudgement) -> tuple[float, float]:
-    return found.mean(), min(found.strict.values(), default=0.0)
+def _rank(judgement: PoemJudgement) -> tuple[float, float]:
+    return judgement.mean(), min(judgement.strict.values(), default=0.0)
 
 
 def find_measure(poem: Poem, measures: Sequence[FormPlan], tolerance: int) -> FormPlan:

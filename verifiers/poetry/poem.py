@@ -124,13 +124,13 @@ def _split(text: str) -> tuple[tuple[str, ...], int]:
         lowered = _PARTED_TIS.sub("'t", lowered)
     tokens = _TOKEN.findall(lowered)
     for token in tokens:
-        found = _WORDS[token] if len(token) <= _MAX_WORD else None
-        if found is None and token != tokens[-1] and _NUMBER.fullmatch(core := token.strip(_EDGES_OF_NUMBER)):
+        known = _WORDS[token] if len(token) <= _MAX_WORD else None
+        if known is None and token != tokens[-1] and _NUMBER.fullmatch(core := token.strip(_EDGES_OF_NUMBER)):
             words += _spell_number(int(core))
-        elif found is None:
+        elif known is None:
             strange += 1
         else:
-            words += found
+            words += known
     return tuple(words), strange
 
 

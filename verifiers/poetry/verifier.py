@@ -51,12 +51,12 @@ class PoetryVerifier:
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Return the score of one poem, by the best fit among the schemes that its form accepts."""
-        found = examine(completion, prompt, spec)
-        if found is None:
+        examined = examine(completion, prompt, spec)
+        if examined is None:
             return Score(0.0, False, {"lines": 0.0}, reason="no lines")
-        components = found.judgement.smooth | {"validity": found.validity}
-        reasons = [*found.failures, *found.remarks]
-        return Score(found.reward, not found.failures, components, reason="; ".join(reasons))
+        components = examined.judgement.smooth | {"validity": examined.validity}
+        reasons = [*examined.failures, *examined.remarks]
+        return Score(examined.reward, not examined.failures, components, reason="; ".join(reasons))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +84,20 @@ def examine(completion: str, prompt: str, spec: Spec) -> Examination | None:
     poem = read_poem(extract_blocks(completion, keeps_first))
     if not poem.lines:
         return None
-    found = judge.judge(poem)
+    judgement = judge.judge(poem)
     if "topic" in spec:
-        found.smooth["topic"] = measure_topic_share(poem.lines, str(spec["topic"]))
-    expected, returns = found.case.plan.size, count_returns(found.case)
-    gate = measure_validity(poem.lines, returns, prompt, may_retell(found.case))
+        judgement.smooth["topic"] = measure_topic_share(poem.lines, str(spec["topic"]))
+    expected, returns = judgement.case.plan.size, count_returns(judgement.case)
+    gate = measure_validity(poem.lines, returns, prompt, may_retell(judgement.case))
     failures = [] if len(poem.lines) == expected else [f"{len(poem.lines)} lines, not {expected}"]
-    failures += _failures(found)
-    copied = "rhyme" in found.strict and count_copies(poem.lines) > returns
-    if copied or (not COUNTING_COMPONENTS.isdisjoint(found.strict) and says_twice_running(found.case)):
+    failures += _failures(judgement)
+    copied = "rhyme" in judgement.strict and count_copies(poem.lines) > returns
+    if copied or (not COUNTING_COMPONENTS.isdisjoint(judgement.strict) and says_twice_running(judgement.case)):
         failures.append("a line is said again where the form has no refrain")
     if gate < MIN_VALIDITY:
         failures.append(f"validity {gate:.2f} < {MIN_VALIDITY:g}")
-    remark = remark_on_order([line.text for line in poem.lines]) if LANGUAGE_COMPONENT in found.strict else ""
-    return Examination(found, gate, failures, [remark] if remark else ())
+    remark = remark_on_order([line.text for line in poem.lines]) if LANGUAGE_COMPONENT in judgement.strict else ""
+    return Examination(judgement, gate, failures, [remark] if remark else ())
 
 
 @lru_cache(maxsize=1024)
@@ -108,14 +108,16 @@ def _judge(spec_json: str) -> tuple[Judge, bool]:
     return Judge(form), bool(form.stanza_words) or opening[:1] == (1,) or form.line_count == 1
 
 
-def _failures(found: PoemJudgement) -> list[str]:
-    form, expected = found.case.form, found.case.plan.size
-    shares = {name: find_needed_share(form, name, expected) for name in found.strict}
+def _failures(judgement: PoemJudgement) -> list[str]:
+    form, expected = judgement.case.form, judgement.case.plan.size
+    shares = {name: find_needed_share(form, name, expected) for name in judgement.strict}
     failures = [
-        f"{name} {value:.2f} < {shares[name]:g}" for name, value in found.strict.items() if value < shares[name] - 1e-9
+        f"{name} {value:.2f} < {shares[name]:g}"
+        for name, value in judgement.strict.items()
+        if value < shares[name] - 1e-9
     ]
-    if shares.get("rhyme") and found.unanswered:
-        failures.append(f"line {found.unanswered[0] + 1} rhymes with none")
+    if shares.get("rhyme") and judgement.unanswered:
+        failures.append(f"line {judgement.unanswered[0] + 1} rhymes with none")
     return failures
 
 
@@ -153,5 +155,5 @@ def measure_topic_share(lines: Sequence[PoemLine], topic: str) -> float:
     """
     present = {word for line in lines for word in line.words}
     wanted = [word for word in read_line(topic).words if word not in ("a", "an", "the", "of", "and", "in")]
-    found = sum(any(word + ending in present for ending in ("", "s", "es", "'s", "ed", "ing")) for word in wanted)
-    return found / len(wanted) if wanted else 1.0
+    count = sum(any(word + ending in present for ending in ("", "s", "es", "'s", "ed", "ing")) for word in wanted)
+    return count / len(wanted) if wanted else 1.0

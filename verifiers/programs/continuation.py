@@ -109,9 +109,9 @@ def _used(chunks: list[str], text: str) -> list[str]:
     waiting = [text]
     while waiting:
         for word in set(_WORD.findall(waiting.pop())):
-            found = places.pop(word, [])
-            waiting += [chunks[place] for place in found if place not in used]
-            used.update(found)
+            again = places.pop(word, [])
+            waiting += [chunks[place] for place in again if place not in used]
+            used.update(again)
     return [chunks[place] for place in sorted(used)]
 
 

@@ -93,8 +93,8 @@ def _blocks(text: str) -> list[str]:
         return blocks
     if opened := list(_OPENED.finditer(text)):
         return [text[opened[-1].end() :]]
-    found = (block.strip("\r\n") for marks in _MARKED for block in marks.findall(text))
-    return [block + "\n" for block in found if any(_opens(line) for line in block.splitlines())]
+    marked = (block.strip("\r\n") for marks in _MARKED for block in marks.findall(text))
+    return [block + "\n" for block in marked if any(_opens(line) for line in block.splitlines())]
 
 
 def _defines(block: str, entry: str) -> bool:

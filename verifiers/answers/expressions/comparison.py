@@ -114,11 +114,11 @@ class _Comparison:
             return False
         left = list(given)
         for one in gold:
-            found = next((other for other in left if _key(one.text) == _key(other.text)), None)
-            found = found or next((other for other in left if self.parts(one, other)), None)
-            if found is None:
+            twin = next((other for other in left if _key(one.text) == _key(other.text)), None)
+            twin = twin or next((other for other in left if self.parts(one, other)), None)
+            if twin is None:
                 return False
-            left.remove(found)
+            left.remove(twin)
         return True
 
     def parts(self, gold: Part, given: Part) -> bool:

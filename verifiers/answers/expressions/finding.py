@@ -26,13 +26,13 @@ def find_last_expression(text: str) -> str | None:
     >>> find_last_expression("Thus z = 4-i."), find_last_expression("We are left with 3x + 4")
     ('4-i', None)
     """
-    found = list(_MATHS.finditer(text))
-    if found:
-        first = len(found) - 1
-        while first and _BETWEEN.fullmatch(text, found[first - 1].end(), found[first].start()):
+    matches = list(_MATHS.finditer(text))
+    if matches:
+        first = len(matches) - 1
+        while first and _BETWEEN.fullmatch(text, matches[first - 1].end(), matches[first].start()):
             first -= 1
-        listed = [next(filter(None, found[first].groups()), "").strip()]
-        for before, match in zip(found[first:], found[first + 1 :], strict=False):
+        listed = [next(filter(None, matches[first].groups()), "").strip()]
+        for before, match in zip(matches[first:], matches[first + 1 :], strict=False):
             between = text[before.end() : match.start()].strip()
             listed += [between, next(filter(None, match.groups()), "").strip()]
         return " ".join(listed)

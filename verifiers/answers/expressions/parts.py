@@ -106,7 +106,7 @@ def is_name(text: str) -> bool:
 
 def split_top(text: str, marks: set[str]) -> tuple[list[str], list[str]]:
     """Return what stands between these marks outside of all brackets, and the marks."""
-    pieces, found, depth, start, bars = [], [], 0, 0, 0
+    pieces, signs, depth, start, bars = [], [], 0, 0, 0
     for token in _TOKEN.finditer(text):
         sign = token[0]
         if sign in _OPENING or sign.startswith(r"\begin{"):
@@ -115,10 +115,10 @@ def split_top(text: str, marks: set[str]) -> tuple[list[str], list[str]]:
             depth -= 1
         elif sign in marks and depth <= 0:
             pieces.append(text[start : token.start()].strip())
-            found.append(sign)
+            signs.append(sign)
             start = token.end()
         bars += sign == "|"
-    return [*pieces, text[start:].strip()], found
+    return [*pieces, text[start:].strip()], signs
 
 
 def _split_list(text: str) -> list[str]:

@@ -74,7 +74,7 @@ class NumberVerifier:
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Judge one completion. Raises `SpecError` for an answer that `check_spec` has not passed."""
-        reading, found = self._read(completion, spec)
+        reading, quantity = self._read(completion, spec)
         gold = _gold(spec["answer"], spec.get("decimal", "."))
         if gold is None:
             raise fault("answer", spec["answer"], "no number")
@@ -82,26 +82,32 @@ class NumberVerifier:
         wanted = gold.value
         if gold.unit and unit != gold.unit:
             wanted = next(iter(gold.values(unit)), gold.value)
-        values = _values(found, unit, spec) if found else ()
+        values = _values(quantity, unit, spec) if quantity else ()
         allowed = max(_exact(spec.get("tolerance", 0)), abs(wanted) * _exact(spec.get("relative", 0)))
         passed = any(abs(value - wanted) <= allowed for value in values)
         nearest = min(values, key=lambda value: abs(value - wanted), default=None)
-        why = f"answered {found.unit or 'no unit'}, not {unit}" if found and not values else ""
+        why = f"answered {quantity.unit or 'no unit'}, not {unit}" if quantity and not values else ""
         judgement = JudgedAnswer(completion, prompt, reading, passed, float(passed), nearest, wanted, why)
         return give_score(judgement, spec)
 
     def _read(self, completion: str, spec: Spec) -> tuple[ExtractedAnswer, Quantity | None]:
-        found, rule, why = find_number(strip_thinking(completion), rule_of(spec), spec.get("decimal", "."))
-        if found is None:
+        quantity, rule, why = find_number(strip_thinking(completion), rule_of(spec), spec.get("decimal", "."))
+        if quantity is None:
             return ExtractedAnswer(None, rule, why), None
-        unit = "%" if found.unit in ("%", "percent") else f" {found.unit}" if found.unit and spec.get("unit") else ""
-        return ExtractedAnswer(write_number(found.value) + unit, rule), found
+        unit = (
+            "%"
+            if quantity.unit in ("%", "percent")
+            else f" {quantity.unit}"
+            if quantity.unit and spec.get("unit")
+            else ""
+        )
+        return ExtractedAnswer(write_number(quantity.value) + unit, rule), quantity
 
 
-def _values(found: Quantity, unit: str, spec: Spec) -> tuple[Fraction, ...]:
-    if spec.get("unit_needed") and not found.unit:
+def _values(quantity: Quantity, unit: str, spec: Spec) -> tuple[Fraction, ...]:
+    if spec.get("unit_needed") and not quantity.unit:
         return ()
-    return found.values(unit)
+    return quantity.values(unit)
 
 
 def _exact(value: float) -> Fraction:

@@ -53,16 +53,16 @@ def find_number(completion: str, rule: ExtractionRule, decimal: str = ".") -> tu
         if rule.name == "auto":
             return _find_by_itself(text, completion, decimal)
         if rule.name == "first":
-            found = _opening(text, decimal)
+            quantity = _opening(text, decimal)
         elif rule.name == "last":
-            found = _last(text, decimal)
+            quantity = _last(text, decimal)
         elif (part := narrow(completion, rule)) is None:
             return None, rule.name, missing(rule)
         else:
-            found = read_statement(Statement(write_plainly(part.text), 0, part.form), decimal)
+            quantity = read_statement(Statement(write_plainly(part.text), 0, part.form), decimal)
     except SeveralError:
         return None, rule.name, SEVERAL_NUMBERS
-    return found, rule.name, "" if found else NO_NUMBER
+    return quantity, rule.name, "" if quantity else NO_NUMBER
 
 
 def read_statement(stated: Statement, decimal: str = ".") -> Quantity | None:
@@ -130,13 +130,13 @@ def _find_by_itself(text: str, completion: str, decimal: str) -> tuple[Quantity 
     if _SPACED.fullmatch(text.strip()):
         text = text.replace(" ", "")
     line, goes_on = split_first_line(text)
-    if goes_on and (found := _alone(line, decimal)):
-        return found, "first", ""
+    if goes_on and (quantity := _alone(line, decimal)):
+        return quantity, "first", ""
     statements = find_statements(completion)
     try:
         for stated in reversed(statements):
-            if found := read_statement(Statement(write_plainly(stated.text), 0, stated.form), decimal):
-                return found, stated.form, ""
+            if quantity := read_statement(Statement(write_plainly(stated.text), 0, stated.form), decimal):
+                return quantity, stated.form, ""
             if stated.closed and stated.text:  # a formula, or words: what stands elsewhere was not meant
                 return _find_spelled([stated], text)
         return _find_unstated(statements, text, decimal)
@@ -146,17 +146,17 @@ def _find_by_itself(text: str, completion: str, decimal: str) -> tuple[Quantity 
 
 def _find_unstated(statements: list[Statement], text: str, decimal: str) -> tuple[Quantity | None, str, str]:
     try:
-        if found := _opening(text, decimal):
-            return found, "first", ""
+        if quantity := _opening(text, decimal):
+            return quantity, "first", ""
     except SeveralError:
-        if "\n" in text.strip() or not (found := _find_result(text, decimal)):  # "5 apples and 3 pears are 8 in all"
+        if "\n" in text.strip() or not (quantity := _find_result(text, decimal)):  # "5 apples and 3 pears are 8 in all"
             raise
-        return found, "last", ""
-    if found := _last_result(text, decimal):
-        return found, "last", ""
+        return quantity, "last", ""
+    if quantity := _last_result(text, decimal):
+        return quantity, "last", ""
     # A completion of more words is no name with a number.
-    if len(text.split()) <= 3 and not text.rstrip().endswith("?") and (found := _read_closed(text, decimal)):
-        return found, "whole", ""  # "Room 12"
+    if len(text.split()) <= 3 and not text.rstrip().endswith("?") and (quantity := _read_closed(text, decimal)):
+        return quantity, "whole", ""  # "Room 12"
     return _find_spelled(statements, text)
 
 
@@ -171,18 +171,18 @@ def _find_spelled(statements: list[Statement], text: str) -> tuple[Quantity | No
 def _read_closed(text: str, decimal: str) -> Quantity | None:
     """Return the only number of a part that holds the answer and nothing else."""
     tail = re.sub(r"\A\s*[-\u2212]\s+(?=[0-9$.])", "-", text.rpartition("=")[2])
-    found = list(find_quantities(tail, decimal))
-    if not found or _MATHS.search(_around(tail, found)):
+    quantities = list(find_quantities(tail, decimal))
+    if not quantities or _MATHS.search(_around(tail, quantities)):
         return None
-    first = found[0]
-    if not all(is_same(first, one) for one in found) or names_another(tail, first, decimal):
+    first = quantities[0]
+    if not all(is_same(first, one) for one in quantities) or names_another(tail, first, decimal):
         raise SeveralError
     return first
 
 
-def _around(text: str, found: list[Quantity]) -> str:
+def _around(text: str, quantities: list[Quantity]) -> str:
     """Return what a text has beside its numbers; the names of units and currencies are no formula."""
-    for quantity in reversed(found):
+    for quantity in reversed(quantities):
         text = text[: quantity.start] + " " + text[quantity.end :]
     return re.sub(r"\b(?:a|per|A)\b|[*_`]+(?=\s|\Z)|(?<!\S)[*_`]+", " ", text)
 
@@ -194,10 +194,10 @@ def _join_groups(text: str) -> str:
 
 def _alone(line: str, decimal: str) -> Quantity | None:
     """Return the number that a line holds and nothing else."""
-    found = list(find_quantities(line, decimal))
-    if len(found) != 1 or re.search(r"\w", line[: found[0].start] + line[found[0].end :]):
+    quantities = list(find_quantities(line, decimal))
+    if len(quantities) != 1 or re.search(r"\w", line[: quantities[0].start] + line[quantities[0].end :]):
         return None
-    return found[0]
+    return quantities[0]
 
 
 def _opening(text: str, decimal: str) -> Quantity | None:
@@ -213,14 +213,14 @@ def _opening(text: str, decimal: str) -> Quantity | None:
 
 
 def _last(text: str, decimal: str) -> Quantity | None:
-    found = None
-    for found in find_quantities(text, decimal):  # noqa: B007 (only the last is wanted)
+    last = None
+    for last in find_quantities(text, decimal):  # noqa: B007 (only the last is wanted)
         pass
-    if found is None or _OPERAND.search(text, max(0, found.start - 12), found.start):
+    if last is None or _OPERAND.search(text, max(0, last.start - 12), last.start):
         return None
-    if _is_one_of_two(text, found, decimal):
+    if _is_one_of_two(text, last, decimal):
         raise SeveralError
-    return found
+    return last
 
 
 def _is_one_of_two(text: str, last: Quantity, decimal: str) -> bool:
@@ -258,12 +258,12 @@ def _find_result(line: str, decimal: str) -> Quantity | None:
     """Return the last number in a line that its words, or "=", say is a result. Raises `SeveralError`."""
     numbers = list(find_quantities(line, decimal))
     results = [(place, one) for place, one in enumerate(numbers) if _is_result(line, one)]
-    beside = [found for found in results if _AMONG.search(line, 0, found[1].start)]  # "in the 5 boxes"
-    for place, one in (*reversed([found for found in results if found not in beside]), *reversed(beside)):
+    beside = [result for result in results if _AMONG.search(line, 0, result[1].start)]  # "in the 5 boxes"
+    for place, one in (*reversed([result for result in results if result not in beside]), *reversed(beside)):
         if place and not _IN_TOTAL.match(line, one.end) and _leads_on(line, numbers[place - 1], decimal):
             raise SeveralError
-        if found := _settled(line, one, decimal):
-            return found
+        if result := _settled(line, one, decimal):
+            return result
     return None
 
 

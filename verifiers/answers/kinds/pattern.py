@@ -51,8 +51,8 @@ class RegexVerifier:
             text = part.text
         pattern = compile_pattern("pattern", spec["pattern"])
         match = {"anywhere": pattern.search, "start": pattern.match, "all": pattern.fullmatch}
-        found = match[spec.get("where", WHERE[0])](text[:MAX_MATCHED]) if len(text) <= MAX_MATCHED else None
+        hit = match[spec.get("where", WHERE[0])](text[:MAX_MATCHED]) if len(text) <= MAX_MATCHED else None
         long = f"longer than {MAX_MATCHED:,} characters" if len(text) > MAX_MATCHED else "the pattern does not match"
         reading = ExtractedAnswer(text, rule.name, text=text)
-        judgement = JudgedAnswer(completion, prompt, reading, found is not None, float(found is not None), why=long)
+        judgement = JudgedAnswer(completion, prompt, reading, hit is not None, float(hit is not None), why=long)
         return give_score(judgement, spec)

@@ -59,10 +59,10 @@ def _check_words(schema: Spec, key: str) -> None:
 
 
 def _inner(schema: Spec) -> list[tuple[str, Any]]:
-    found = [(f"properties.{name}", inner) for name, inner in schema.get("properties", {}).items()]
-    found += [("items", schema["items"])] if "items" in schema else []
+    schemas = [(f"properties.{name}", inner) for name, inner in schema.get("properties", {}).items()]
+    schemas += [("items", schema["items"])] if "items" in schema else []
     more = schema.get("additionalProperties", True)
-    return found if isinstance(more, bool) else [*found, ("additionalProperties", more)]
+    return schemas if isinstance(more, bool) else [*schemas, ("additionalProperties", more)]
 
 
 def find_misfit(value: Any, schema: Spec, place: str = "") -> str:
@@ -94,8 +94,8 @@ def find_misfit(value: Any, schema: Spec, place: str = "") -> str:
 
 def _inner_misfit(value: Any, schema: Spec, place: str) -> str:
     if isinstance(value, list) and "items" in schema:
-        found = (find_misfit(item, schema["items"], _below(place, number)) for number, item in enumerate(value))
-        return next(filter(None, found), "")
+        misfits = (find_misfit(item, schema["items"], _below(place, number)) for number, item in enumerate(value))
+        return next(filter(None, misfits), "")
     if not isinstance(value, dict):
         return ""
     for name in schema.get("required", ()):

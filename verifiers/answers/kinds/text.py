@@ -80,22 +80,22 @@ class TextVerifier:
     def read(self, completion: str, *, spec: Spec) -> ExtractedAnswer:
         """Return the text that counts, as it is compared, with the rule that found it."""
         text = strip_thinking(completion)
-        found, rule = _find(text, rule_of(spec))
-        if found is None and rule == "auto" and self._canonical(text[:MAX_TEXT], spec) in self._right(spec):
-            found, rule = text, "whole"
-        if found is None:
+        stated, rule = _find(text, rule_of(spec))
+        if stated is None and rule == "auto" and self._canonical(text[:MAX_TEXT], spec) in self._right(spec):
+            stated, rule = text, "whole"
+        if stated is None:
             return ExtractedAnswer(
                 None, rule, missing(rule_of(spec)) if rule_of(spec).name != "auto" else "nothing is stated"
             )
-        answer = self._canonical(found[:MAX_TEXT], spec)
+        answer = self._canonical(stated[:MAX_TEXT], spec)
         why = (
             "names several dates, or one that can be read in two ways"
-            if spec.get("match") == "date" and answer is None and _dates(found, spec)
+            if spec.get("match") == "date" and answer is None and _dates(stated, spec)
             else "no date found"
         )
         if answer is None and spec.get("match") == "date":
-            return ExtractedAnswer(None, rule, why, found)
-        return ExtractedAnswer(answer or None, rule, "" if answer else "nothing is stated", found)
+            return ExtractedAnswer(None, rule, why, stated)
+        return ExtractedAnswer(answer or None, rule, "" if answer else "nothing is stated", stated)
 
     def extract(self, completion: str, *, spec: Spec) -> str | None:
         """Return the text that counts, equal answers as equal text, or None."""

@@ -49,12 +49,12 @@ def _other_results(prompt: str) -> frozenset[Fraction]:
     numbers = [one.value for one in find_quantities(_set_apart(write_plainly(prompt[:2000])))]
     if len(numbers) != 2:
         return frozenset()
-    found: set[Fraction] = set()
+    results: set[Fraction] = set()
     for one, other in permutations(numbers):
-        found |= {one + other, one - other, one * other}
+        results |= {one + other, one - other, one * other}
         if other:
-            found |= {one / other, Fraction(one // other)}
-    return frozenset(found)
+            results |= {one / other, Fraction(one // other)}
+    return frozenset(results)
 
 
 def _set_apart(text: str) -> str:

@@ -30,13 +30,13 @@ def find_dates(text: str, order: DateOrder | None = None) -> Iterator[tuple[str 
     03/04/2024 is two dates: without an `order` it is None, unless only one reading is a date; with points the day comes
     first. What no calendar has, as 30 February, is None too.
 
-    >>> [found[0] for found in find_dates("29 Feb 2024, 31/12/1999, 3/4/2024, 1.2.2003")]
+    >>> [date[0] for date in find_dates("29 Feb 2024, 31/12/1999, 3/4/2024, 1.2.2003")]
     ['2024-02-29', '1999-12-31', None, '2003-02-01']
     """
-    found = [(_written(match), *match.span()) for pattern in _WRITTEN for match in pattern.finditer(text)]
-    found += [(_numbers(match, order), *match.span()) for match in _NUMBERS.finditer(text)]
+    dates = [(_written(match), *match.span()) for pattern in _WRITTEN for match in pattern.finditer(text)]
+    dates += [(_numbers(match, order), *match.span()) for match in _NUMBERS.finditer(text)]
     end = 0
-    for day, start, stop in sorted(found, key=lambda one: (one[1], -one[2])):
+    for day, start, stop in sorted(dates, key=lambda one: (one[1], -one[2])):
         if start >= end:
             yield day, start, stop
             end = stop

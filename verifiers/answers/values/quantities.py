@@ -128,8 +128,8 @@ def _find_parts(text: str, decimal: str) -> Iterator[Quantity]:
         if other := european.get(match.start("number")):
             match = _WITH_COMMA.match(text, match.start()) or match
             end = max(match.end(), other.end())
-        if (found := _quantity(text, match, "," if other else decimal)) is not None:
-            yield found
+        if (quantity := _quantity(text, match, "," if other else decimal)) is not None:
+            yield quantity
 
 
 def blank_dates(text: str) -> str:

@@ -119,8 +119,8 @@ def judge_least_words(case: PoemCase) -> Shares:
 
 def judge_least_content(case: PoemCase) -> Shares:
     """Number of different words in the poem, as a share of the wanted number."""
-    found = len({word for line in case.poem.lines for word in line.words})
-    share = min(1.0, found / case.form.least_content)
+    distinct = len({word for line in case.poem.lines for word in line.words})
+    share = min(1.0, distinct / case.form.least_content)
     return Shares(share, float(share == 1.0))
 
 
@@ -168,8 +168,8 @@ def judge_stanzas(case: PoemCase) -> Shares:
     if len(blocks) < 2:
         return Shares(FLAT, 1.0)
     place = {index: slot for slot, index in enumerate(case.slots) if index is not None}
-    found = {place.get(index, -1 - index) for index in accumulate(blocks[:-1])}
-    return Shares.both(2 * len(wanted & found) / (len(wanted) + len(found)))
+    placed = {place.get(index, -1 - index) for index in accumulate(blocks[:-1])}
+    return Shares.both(2 * len(wanted & placed) / (len(wanted) + len(placed)))
 
 
 def _grade_counts(case: PoemCase, wanted: Sequence[Count | None], credit: Callable[[PoemLine, Count], float]) -> Shares:

@@ -95,12 +95,12 @@ def judge_envoi(case: PoemCase) -> Shares:
     """Share of the end words that are in the closing lines; of each line at most `envoi` count, and each word once."""
     left = set(_words_of_signs(case).values()) - {""}
     size = max(1, len(left))
-    found = 0
+    count = 0
     for line in case.lines[len(case.form.end_words) :]:
         gathered = [word for word in dict.fromkeys(line.words if line else ()) if word in left][: case.form.envoi]
         left -= set(gathered)
-        found += len(gathered)
-    return Shares.both(found / size)
+        count += len(gathered)
+    return Shares.both(count / size)
 
 
 def _words_of_signs(case: PoemCase) -> dict[str, str]:

@@ -75,7 +75,7 @@ def hear_pairs(ends: Sequence[str], kind: str = "full") -> list[RhymePair]:
     """Return the pairs of lines whose end words rhyme to some degree or repeat each other."""
     hear = _HEARINGS.get(kind, hear_rhyme)
     traits = [find_traits(end) for end in ends] if hear is hear_rhyme else []
-    found = []
+    pairs = []
     reach = _find_reach(ends)
     for i, end in enumerate(ends):
         for j in range(i + 1, min(i + 1 + reach, len(ends))):
@@ -83,8 +83,8 @@ def hear_pairs(ends: Sequence[str], kind: str = "full") -> list[RhymePair]:
                 continue
             credit, counted, repeats = hear(end, ends[j])
             if credit or repeats:
-                found.append(RhymePair(i, j, credit, counted, repeats))
-    return found
+                pairs.append(RhymePair(i, j, credit, counted, repeats))
+    return pairs
 
 
 def _find_reach(ends: Sequence[str]) -> int:
@@ -96,11 +96,11 @@ def _find_reach(ends: Sequence[str]) -> int:
 def hear_case(case: PoemCase) -> list[RhymePair]:
     """Return what is heard between the lines of a poem, rhymes over two words included."""
     ends, kind = list_ends(case), case.form.rhyme
-    found = hear_pairs(ends, kind)
+    heard = hear_pairs(ends, kind)
     if kind != "full" or case.form.radif or LIGHT_WORDS.isdisjoint(ends):
-        return found
+        return heard
     lines = [*case.lines, *case.extra[: case.plan.size]]
-    pairs = {(pair.first, pair.second): pair for pair in found}
+    pairs = {(pair.first, pair.second): pair for pair in heard}
     mosaics = list_mosaics([NO_WORDS if line is None else find_end(line.words) for line in lines], _find_reach(ends))
     for i, j, credit in mosaics:
         if (i, j) not in pairs or pairs[i, j].credit < credit:
@@ -135,17 +135,17 @@ def judge_rhyme(
     heard = hear_case(case) if heard is None else heard
     whole = case.form.repeat is None
     credit = strict = stray = strict_stray = 0.0
-    for i, j, found, counted, repeats in heard:
+    for i, j, earned, counted, repeats in heard:
         if (i, j) in plan.grouped:
             continue
         if j < size and plan.classes[i] == plan.classes[j] != NO_RHYME:
             excused = (i, j) in plan.excused
-            credit += FULL_RHYME if excused else found
+            credit += FULL_RHYME if excused else earned
             strict += FULL_RHYME if excused else counted
         # Farther apart than eight lines, and in another stanza, a rhyme that returns is no fault.
         elif whole or j >= size or j - i <= 8 or plan.stanza_of[i] == plan.stanza_of[j]:
             # A full rhyme between two classes counts by half against a poem: most are chance.
-            stray += 1.0 if repeats else 0.5 * (found == FULL_RHYME)
+            stray += 1.0 if repeats else 0.5 * (earned == FULL_RHYME)
             strict_stray += FULL_RHYME if repeats else counted
     share = size / case.size
     unanswered = find_unanswered(case, heard) if unanswered is None else unanswered
@@ -164,9 +164,9 @@ def find_unanswered(case: PoemCase, heard: Sequence[RhymePair]) -> list[int]:
     plan = case.plan
     answered: set[int] = set()
     bonds: list[tuple[int, int]] = []  # between lines of classes that are large enough to fall into groups
-    for i, j, found, _, repeats in heard:
+    for i, j, earned, _, repeats in heard:
         may_return = repeats and ((i, j) in plan.excused or (i, j) in plan.grouped)
-        if j < plan.size and plan.classes[i] == plan.classes[j] and (found or may_return):
+        if j < plan.size and plan.classes[i] == plan.classes[j] and (earned or may_return):
             answered.update((i, j))
             if len(plan.mates[i]) >= GROUPS:
                 bonds.append((i, j))
@@ -258,21 +258,21 @@ def _word_before(case: PoemCase, slot: int, tail: int) -> str:
 @lru_cache(maxsize=65_536)
 def _vowels(word: str) -> frozenset[tuple[str, ...]]:
     """Return the vowels of a word from its last stressed one on, without stress, in each way to say it."""
-    found = set()
+    vowels = set()
     for phones in pronounce(word):
         stressed = [index for index, phone in enumerate(phones) if phone[-1] in "12"] or [0]
-        found.add(tuple(phone[:-1] for phone in phones[stressed[-1] :] if phone[-1].isdigit()))
-    return frozenset(found)
+        vowels.add(tuple(phone[:-1] for phone in phones[stressed[-1] :] if phone[-1].isdigit()))
+    return frozenset(vowels)
 
 
 @lru_cache(maxsize=65_536)
 def _last_rimes(word: str) -> frozenset[tuple[str, ...]]:
     """Return the sounds of a word from its last vowel on, without stress, in each way to say it."""
-    found = set()
+    rimes = set()
     for phones in pronounce(word):
         last = max((index for index, phone in enumerate(phones) if phone[-1].isdigit()), default=0)
-        found.add(tuple(phone.rstrip("012") for phone in phones[last:]))
-    return frozenset(found)
+        rimes.add(tuple(phone.rstrip("012") for phone in phones[last:]))
+    return frozenset(rimes)
 
 
 def _f1(hits: float, wanted: int, stray: float) -> float:

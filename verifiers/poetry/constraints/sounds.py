@@ -80,19 +80,19 @@ def find_endings(words: tuple[str, ...]) -> frozenset[str]:
     >>> sorted(find_endings(("the", "river"))), sorted(find_endings(("alone",))), sorted(find_endings(("found", "it")))
     (['f', 'x'], ['m', 'x'], ['f', 'm', 'x'])
     """
-    found = {"x"}
+    endings = {"x"}
     for stresses in _stresses(words[-1]) if words else ():
         if not stresses:
-            found |= find_endings(words[:-1])  # mm has no syllable
+            endings |= find_endings(words[:-1])  # mm has no syllable
         elif stresses == "x":
-            found |= {"m", "f"} if words[-1] in _LIGHT and _may_be_stressed(words[:-1]) else {"m"}
+            endings |= {"m", "f"} if words[-1] in _LIGHT and _may_be_stressed(words[:-1]) else {"m"}
         elif "x" in stresses:
-            found |= {"m", "f"}  # an unknown word
+            endings |= {"m", "f"}  # an unknown word
         elif stresses[-1] != "0":
-            found.add("m")
+            endings.add("m")
         else:
-            found.add("f" if stresses[-2] != "0" else "m")
-    return frozenset(found)
+            endings.add("f" if stresses[-2] != "0" else "m")
+    return frozenset(endings)
 
 
 def _may_be_stressed(words: tuple[str, ...]) -> bool:
@@ -109,9 +109,9 @@ def judge_links(case: PoemCase) -> Shares:
                 continue
             wanted += 1
             pairs = product(find_words_at(case.lines[i], left.syllable), find_words_at(case.lines[j], right.syllable))
-            found = max((credit_rhyme(one, other) for one, other in pairs), default=0.0)
-            smooth += found
-            strict += found == FULL_RHYME
+            credit = max((credit_rhyme(one, other) for one, other in pairs), default=0.0)
+            smooth += credit
+            strict += credit == FULL_RHYME
     return Shares(smooth / wanted, strict / wanted) if wanted else Shares.both(1.0)
 
 
@@ -135,12 +135,12 @@ def find_words_at(line: PoemLine | None, syllables: Count | None) -> list[str]:
     if syllables is None:
         return [line.words[-1]]
     low, high = span(syllables)
-    found, reached = [], 0
+    there, reached = [], 0
     for word in line.words:
         start, reached = reached + 1, reached + max(find_syllable_counts(word))
         if start <= high and reached >= low:
-            found.append(word)
-    return found
+            there.append(word)
+    return there
 
 
 def find_feet(case: PoemCase, slot: int) -> int | None:
@@ -158,9 +158,9 @@ def find_feet(case: PoemCase, slot: int) -> int | None:
 @lru_cache(maxsize=65_536)
 def _stresses(word: str) -> frozenset[str]:
     """Return the stress patterns of a word: CMUdict's digits, or `x` for a syllable that may be stressed or not."""
-    found = {"".join(phone[-1] for phone in phones if phone[-1].isdigit()) for phones in pronounce(word)}
-    found |= {"x" * count for count in find_syllable_counts(word)} if not found else set()
-    return frozenset("x" if len(one) == 1 else one for one in found) or frozenset({"x"})
+    patterns = {"".join(phone[-1] for phone in phones if phone[-1].isdigit()) for phones in pronounce(word)}
+    patterns |= {"x" * count for count in find_syllable_counts(word)} if not patterns else set()
+    return frozenset("x" if len(one) == 1 else one for one in patterns) or frozenset({"x"})
 
 
 def _fits(stress: str, place: str) -> bool:

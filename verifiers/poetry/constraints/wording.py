@@ -29,14 +29,14 @@ def judge_names(case: PoemCase) -> Shares:
     seen: set[str] = set()
     credits = []
     for index, line in enumerate(case.lines):
-        found = [word for word in dict.fromkeys(line.words if line else ()) if word in known]
-        fits = 0 < len(found) <= rule.get("most", 99)
+        names = [word for word in dict.fromkeys(line.words if line else ()) if word in known]
+        fits = 0 < len(names) <= rule.get("most", 99)
         if rule.get("distinct"):
-            fits = fits and not seen.issuperset(found)
+            fits = fits and not seen.issuperset(names)
         if rule.get("in_order"):
-            fits = fits and index < len(order) and order[index] in found
+            fits = fits and index < len(order) and order[index] in names
         credits.append(float(fits))
-        seen |= set(found)
+        seen |= set(names)
     return case.grade_lines(credits)
 
 

@@ -111,8 +111,8 @@ def equal_lines(rules: Sequence[str], stanzas: Sequence[int], choice: int = 0) -
 def place_pairs(left: Coordinate, right: Coordinate, stanzas: Sequence[int]) -> list[tuple[int, int]]:
     """Return the line indexes of both places, for each n where both exist."""
     numbers = range(1, sum(stanzas) + 1) if _has_n(left) or _has_n(right) else range(1, 2)
-    found = [(left.line_index(n, stanzas), right.line_index(n, stanzas)) for n in numbers]
-    return [(i, j) for i, j in found if i is not None and j is not None]
+    places = [(left.line_index(n, stanzas), right.line_index(n, stanzas)) for n in numbers]
+    return [(i, j) for i, j in places if i is not None and j is not None]
 
 
 def _has_n(place: Coordinate) -> bool:

@@ -93,15 +93,15 @@ def _line(text: str, table: str, key: str) -> int:
     """Return the number of the line that sets `key` in a table, else of the table's header."""
     header = re.compile(rf"\s*\[+\s*[\"']?{re.escape(table)}[\"']?\s*[\].]")
     setting = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=|\s*\[.*\.{re.escape(key)}\s*\]")
-    inside, found = not table, 1
+    inside, at = not table, 1
     for number, line in enumerate(text.splitlines(), 1):
         if header.match(line) and table:
-            inside, found = True, max(found, number) if not inside else found
+            inside, at = True, max(at, number) if not inside else at
         elif line.lstrip().startswith("[") and inside and table:
             break
         if inside and setting.match(line):
             return number
-    return found
+    return at
 
 
 @cache

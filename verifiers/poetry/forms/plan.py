@@ -65,9 +65,9 @@ def measured_plans(form: Form, lines: int) -> tuple[tuple[FormPlan, ...], ...]:
 @lru_cache(maxsize=4096)
 def plans(form: Form, lines: int) -> tuple[FormPlan, ...]:
     """Return every way to fill `form` with about `lines` lines: the nearest number of units, each accepted scheme."""
-    found = list(dict.fromkeys(_plans(form, lines)))
-    nearest = min((abs(plan.size - lines) for plan in found), default=0)
-    return tuple(plan for plan in found if abs(plan.size - lines) == nearest)[:24]
+    every = list(dict.fromkeys(_plans(form, lines)))
+    nearest = min((abs(plan.size - lines) for plan in every), default=0)
+    return tuple(plan for plan in every if abs(plan.size - lines) == nearest)[:24]
 
 
 def _plans(form: Form, lines: int) -> Iterator[FormPlan]:

@@ -13,11 +13,11 @@ def load_dialect() -> Mapping[str, str]:
     """Return the standard word for each word of dialect in `dialect.toml`."""
     text = resources.files("learnable.verifiers.poetry.language").joinpath("dialect.toml").read_text("utf-8")
     entries = " | ".join(part.replace("\n", " | ") for part in tomllib.loads(text).values()).split("|")
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for entry in filter(None, map(str.strip, entries)):
         word, standard = entry.split()
-        found[word] = standard
-    return found
+        spellings[word] = standard
+    return spellings
 
 
 def write_standard(words: Sequence[str]) -> tuple[str, ...]:

@@ -21,9 +21,9 @@ def measure_grammar(lines: Sequence[tuple[str, ...]]) -> float:
     """
     closed = load_closed_words()
     words = [word for line in lines for word in line]
-    found = [word for word in words if word in closed]
-    if len(found) < GRAMMAR.words_told:
+    function_words = [word for word in words if word in closed]
+    if len(function_words) < GRAMMAR.words_told:
         return 1.0
-    index = len(set(found)) / sqrt(len(found))
+    index = len(set(function_words)) / sqrt(len(function_words))
     needed = min(GRAMMAR.most, GRAMMAR.least + GRAMMAR.per_word * len(words))
     return min(1.0, max(0.0, 0.5 + (index - needed) / (2 * GRAMMAR.doubt)))

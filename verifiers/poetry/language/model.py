@@ -94,7 +94,7 @@ def unpack_model(text: str) -> LanguageModel:
 def _unpack_neighbours(packed: Mapping[str, Any]) -> NeighbourModel:
     words = Vocabulary(
         tuple(packed["own"].split(" ")),
-        {word: number for number, found in enumerate(packed["clusters"]) for word in found.split()},
+        {word: number for number, cluster in enumerate(packed["clusters"]) for word in cluster.split()},
         packed["endings"],
         tuple(packed["coarse"]),
         int(packed["most_common"]),

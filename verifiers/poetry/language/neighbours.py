@@ -72,6 +72,6 @@ class NeighbourModel:
 
         In the order of the result: row, number, plane, line, group.
         """
-        found, groups = self.words.classify(word) if word else EDGE, self.words.groups
-        number = self.words.find_number(found)
-        return number * self.words.numbers, number, found.group * groups**2, found.group * groups, found.group
+        kind, groups = self.words.classify(word) if word else EDGE, self.words.groups
+        number = self.words.find_number(kind)
+        return number * self.words.numbers, number, kind.group * groups**2, kind.group * groups, kind.group

@@ -51,8 +51,8 @@ class LanguageReading:
     @property
     def margin(self) -> float:
         """What fluency and sense together have beyond what such a poem needs, in log-odds per word."""
-        found = min(self.fluency, LANGUAGE.enough) + LANGUAGE.sense * min(self.sense, LANGUAGE.enough)
-        return found + LANGUAGE.spared / max(1, self.words) - max(0.0, self.strangeness - LANGUAGE.usual_strangers)
+        total = min(self.fluency, LANGUAGE.enough) + LANGUAGE.sense * min(self.sense, LANGUAGE.enough)
+        return total + LANGUAGE.spared / max(1, self.words) - max(0.0, self.strangeness - LANGUAGE.usual_strangers)
 
     @property
     def whole(self) -> float:
@@ -132,7 +132,7 @@ def read_language(
     prior = LANGUAGE.prior_fluency * LANGUAGE.prior_words
     leaning = LANGUAGE.line_leaning * (sum(scores) + prior) / (size + LANGUAGE.prior_words)
     sense = measure_sense(tuple(distinct), model.sense)
-    sums, counts = (dict(zip(distinct, found, strict=True)) for found in (sense.sums, sense.counts))
+    sums, counts = (dict(zip(distinct, figures, strict=True)) for figures in (sense.sums, sense.counts))
     known: dict[tuple[str, ...], float] = {}
     for group, words, score in zip(groups, joined, scores, strict=True):
         beyond = sum([sums[line] - LANGUAGE.usual_sense * counts[line] for line in group])

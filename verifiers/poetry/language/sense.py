@@ -117,7 +117,7 @@ class SenseModel:
 
         None where no other word fits better.
         """
-        found: tuple[float, Misplaced] | None = None
+        worst_yet: tuple[float, Misplaced] | None = None
         start = 0
         for passage in cut_passages(lines):
             tokens = [(start + index, word) for index, line in enumerate(passage) for word in ("", *line)]
@@ -128,10 +128,10 @@ class SenseModel:
                 line, word = tokens[int(places[worst])]
                 others = [*(tokens[int(place)][1] for place in places), *self.background]
                 better = others[int(fits[worst].argmax())]
-                if better != word and (found is None or odds[worst] < found[0]):
-                    found = float(odds[worst]), Misplaced(line, word, better)
+                if better != word and (worst_yet is None or odds[worst] < worst_yet[0]):
+                    worst_yet = float(odds[worst]), Misplaced(line, word, better)
             start += len(passage)
-        return found[1] if found else None
+        return worst_yet[1] if worst_yet else None
 
     def list_strangers(self, lines: Lines) -> list[str]:
         """Return the different words of meaning that are known by their endings only, in the order of the text."""

@@ -118,18 +118,18 @@ class Vocabulary:
         """How many numbers `find_number` gives: one a class and one a frequent word."""
         return self.kinds + len(self.own)
 
-    def find_number(self, found: WordClass) -> int:
+    def find_number(self, kind: WordClass) -> int:
         """Return the number of a word in a table of pairs: its own one after those of the classes, or its class."""
-        return self.kinds + found.own - 1 if found.own else found.kind
+        return self.kinds + kind.own - 1 if kind.own else kind.kind
 
     def classify(self, word: str) -> WordClass:
         """Return the classes of a word in lower case, in the spelling of today or an old one."""
         if (known := self._known.get(word)) is not None:
             return known
-        found = self._classify(modern_spelling(word))
+        kind = self._classify(modern_spelling(word))
         if len(self._known) < MAX_CACHED:
-            self._known[word] = found
-        return found
+            self._known[word] = kind
+        return kind
 
     def _classify(self, word: str) -> WordClass:
         if not self._numbers:

@@ -57,19 +57,19 @@ class MetreReading:
     lines: tuple[LineFit | None, ...]
 
     @cached_property
-    def found(self) -> list[LineFit]:
+    def fitted(self) -> list[LineFit]:
         """The lines that are there."""
         return [line for line in self.lines if line is not None]
 
     @cached_property
     def places(self) -> int:
         """How many places the metre gives the lines that are there."""
-        return sum([line.places for line in self.found])
+        return sum([line.places for line in self.fitted])
 
     @cached_property
     def rate(self) -> float:
         """The mean cost of a place."""
-        return sum([line.cost for line in self.found]) / self.places if self.found else METRE.most
+        return sum([line.cost for line in self.fitted]) / self.places if self.fitted else METRE.most
 
     @property
     def needed(self) -> float:
@@ -79,7 +79,7 @@ class MetreReading:
     @property
     def strict(self) -> float:
         """How surely the poem is in its metre, in [0, 1]: .5 is where it begins."""
-        if not self.found:
+        if not self.fitted:
             return 0.0
         against_prose = 0.5 + (self.needed - self.rate) / (2 * METRE.doubt)
         against_rival = 0.5 + self.lead / 2
@@ -88,7 +88,7 @@ class MetreReading:
     @property
     def lead(self) -> float:
         """What a line costs more in the rival metre, on average."""
-        return sum([line.rival - line.own for line in self.found]) / max(1, len(self.found))
+        return sum([line.rival - line.own for line in self.fitted]) / max(1, len(self.fitted))
 
     @cached_property
     def credits(self) -> list[float]:
@@ -181,19 +181,19 @@ def find_pauses(text: str, words: Sequence[str]) -> tuple[int, ...]:
     """
     if not _MARK.search(text, 0, len(text) - 1):
         return ()  # as most lines
-    found: list[int] = []
+    pauses: list[int] = []
     for mark in _PAUSE.finditer(text):
         index = len(_WORD.findall(text, 0, mark.end()))
-        if 0 < index < len(words) and index not in found:
-            found.append(index)
-    return tuple(found)
+        if 0 < index < len(words) and index not in pauses:
+            pauses.append(index)
+    return tuple(pauses)
 
 
 @lru_cache(maxsize=64)
 def read_metre(lines: tuple[tuple[str, tuple[str, ...]] | None, ...], metre: str, feet: Feet) -> MetreReading:
     """Return how the lines of a poem, each as its text and its words, fit a metre with so many feet a line."""
-    found = [
+    readings = [
         None if line is None else fit_line(line[1], metre, count, find_pauses(*line))
         for line, count in zip(lines, feet, strict=True)
     ]
-    return MetreReading(tuple(found))
+    return MetreReading(tuple(readings))

@@ -51,22 +51,22 @@ def scan(words: Sequence[str], metre: str | None = None) -> Scansion:
 def _scan(words: tuple[str, ...], metre: str | None) -> Scansion:
     if metre:
         # Where the metre is given the words are trusted half as much: annotators then keep to the pattern.
-        name, found = metre, align(words, METRES[metre], 0.5)
+        name, alignment = metre, align(words, METRES[metre], 0.5)
     else:
         options = [(name, align(words, METRES[name])) for name in METRES]
-        name, found = min(options, key=lambda option: option[1].cost + METRES[option[0]].rarity)
-    marks = found.beats if metre else perform(found)
+        name, alignment = min(options, key=lambda option: option[1].cost + METRES[option[0]].rarity)
+    marks = alignment.beats if metre else perform(alignment)
     return Scansion(name, marks, len(marks))
 
 
-def perform(found: Alignment) -> str:
+def perform(alignment: Alignment) -> str:
     """Return one mark per syllable, `+` where a reader stresses it and `-` where not.
 
     A beat is stressed unless the word is very light; off the beat, words of meaning keep their stress.
     """
     return "".join(
         "+" if letter in _ALWAYS_STRESSED or (mark == "+" and letter not in _NEVER_STRESSED) else "-"
-        for mark, letter in zip(found.beats, found.classes, strict=True)
+        for mark, letter in zip(alignment.beats, alignment.classes, strict=True)
     )
 
 
@@ -78,7 +78,7 @@ def place_marks(text: str, stress: str) -> str:
     >>> place_marks("...", "")
     '   '
     """
-    words = [(found.start(), found[0]) for found in _WORD.finditer(text)]
+    words = [(match.start(), match[0]) for match in _WORD.finditer(text)]
     counts = _counts([word for _, word in words], len(stress))
     row, spent = [" "] * len(text), 0
     for (start, word), count in zip(words, counts, strict=True):
@@ -105,7 +105,7 @@ def _counts(words: Sequence[str], total: int) -> list[int]:
 
 def _places(word: str, count: int) -> list[int]:
     """Return the index of each syllable's mark in a word: over its vowels, or evenly spaced where these are too few."""
-    vowels = [(found.start(), found[0]) for found in _VOWELS.finditer(word)]
+    vowels = [(match.start(), match[0]) for match in _VOWELS.finditer(word)]
     silent = [place for place, vowel in vowels[1:] if vowel in "eE"][::-1]  # the last e is the likeliest to be silent
     places = [place for place, _ in vowels if place not in silent[: max(0, len(vowels) - count)]]
     if len(places) >= count:

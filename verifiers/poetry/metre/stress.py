@@ -85,20 +85,18 @@ def find_readings(word: str) -> tuple[StressPattern, ...]:
         for form, cost in variants:
             syllables = _letters(word, read_stresses(form))
             costs[syllables] = min(cost, costs.get(syllables, cost))
-    return tuple(
-        StressPattern(syllables, cost) for syllables, cost in sorted(costs.items(), key=lambda found: found[1])
-    )
+    return tuple(StressPattern(syllables, cost) for syllables, cost in sorted(costs.items(), key=lambda item: item[1]))
 
 
 def find_line_readings(words: Sequence[str]) -> list[tuple[StressPattern, ...]]:
     """Return the ways to say each word of a line; a word may also lose its syllable to a neighbour."""
-    found = [find_readings(word) for word in words]
+    readings = [find_readings(word) for word in words]
     for index in range(1, len(words)):
         if may_merge(words[index - 1], words[index]):
             giver = index - 1 if words[index - 1] in ("the", "to") else index
-            if gives_syllable(found[giver]):
-                found[giver] = (*found[giver], MERGING)
-    return found
+            if gives_syllable(readings[giver]):
+                readings[giver] = (*readings[giver], MERGING)
+    return readings
 
 
 def gives_syllable(readings: Sequence[StressPattern]) -> bool:

@@ -129,7 +129,7 @@ _KINDS: dict[Bond, RhymeKind] = {
     Bond.SHIFTED: "slant",
     Bond.CONSONANCE: "slant",
 }
-_RANK = {found: rank for rank, found in enumerate(Bond)}
+_RANK = {bond: rank for rank, bond in enumerate(Bond)}
 
 
 @lru_cache(maxsize=65_536)
@@ -193,8 +193,8 @@ def _similar(one: str, other: str) -> bool:
 
 
 def _loose_bond(one: RhymeSounds, other: RhymeSounds) -> Bond:
-    found = min((_rime_bond(*rimes) for rimes in product(one.last, other.last)), key=_RANK.__getitem__)
-    return Bond.FAMILY if found is Bond.VOICED and not (one.stressed and other.stressed) else found
+    bond = min((_rime_bond(*rimes) for rimes in product(one.last, other.last)), key=_RANK.__getitem__)
+    return Bond.FAMILY if bond is Bond.VOICED and not (one.stressed and other.stressed) else bond
 
 
 @lru_cache(maxsize=65_536)
@@ -249,10 +249,10 @@ def credit_rhyme(first: str, second: str) -> float:
     >>> credit_rhyme("light", "tonight"), credit_rhyme("light", "light"), credit_rhyme("light", "moon")
     (1.0, 0.0, 0.0)
     """
-    found = find_bond(first, second)
-    if found is Bond.PROMOTED and (find_rhyme_sounds(first).stressed or find_rhyme_sounds(second).stressed):
+    bond = find_bond(first, second)
+    if bond is Bond.PROMOTED and (find_rhyme_sounds(first).stressed or find_rhyme_sounds(second).stressed):
         return FULL_RHYME
-    return _CREDIT.get(found, 0.0)
+    return _CREDIT.get(bond, 0.0)
 
 
 def classify_rhyme(first: str, second: str) -> RhymeKind:

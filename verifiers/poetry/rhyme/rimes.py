@@ -131,10 +131,10 @@ def _is_heavy(rime: Phones) -> bool:
 
 def _unreduced(rime: Phones, letters: str) -> Phones:
     """Return the rime of a last syllable that a beat lifts, with the vowel of its letter: -ence as in sense."""
-    found = _LAST_VOWEL_LETTER.search(letters)
-    if not found or len(rime) < 2 or rime[0] not in _REDUCED or rime[1] in ("R", "NG"):
+    match = _LAST_VOWEL_LETTER.search(letters)
+    if not match or len(rime) < 2 or rime[0] not in _REDUCED or rime[1] in ("R", "NG"):
         return rime
-    vowel = "AO" if rime[1] == "L" and found[1] == "a" else _SPELLED_VOWELS[found[1]]
+    vowel = "AO" if rime[1] == "L" and match[1] == "a" else _SPELLED_VOWELS[match[1]]
     return (vowel, *rime[1:])
 
 
@@ -168,18 +168,24 @@ def find_traits(word: str) -> frozenset[Hashable]:
     if not word:
         return frozenset()
     sounds = find_rhyme_sounds(word)
-    found: set[Hashable] = {word, *sounds.whole, *sounds.full, *sounds.last, *(("easy", *tail) for tail in sounds.easy)}
+    traits: set[Hashable] = {
+        word,
+        *sounds.whole,
+        *sounds.full,
+        *sounds.last,
+        *(("easy", *tail) for tail in sounds.easy),
+    }
     if sounds.speaks_ed or SPOKEN_ED_RIME in sounds.beats:
-        found.add(SPOKEN_ED_RIME)
+        traits.add(SPOKEN_ED_RIME)
     if len(sounds.spelled) > 1:
-        found.add(sounds.spelled)
+        traits.add(sounds.spelled)
     for vowel, *ending in map(split_r, filter(None, sounds.last)):
         if vowel in ("AY", "IY"):
-            found.add(("y", *ending))
+            traits.add(("y", *ending))
         if ending:
-            found.add(("ending", *ending))
-            found.add((vowel, *(_MANNER.get(phone, phone) for phone in ending)))
-    return frozenset(found)
+            traits.add(("ending", *ending))
+            traits.add((vowel, *(_MANNER.get(phone, phone) for phone in ending)))
+    return frozenset(traits)
 
 
 def split_r(rime: Phones) -> Phones:

@@ -154,7 +154,7 @@ def _join_classes(classes: list[list[int]], odds: PairOdds) -> list[list[int]]:
             for one, other in combinations(classes, 2)
             if min(abs(i - j) for i, j in product(one, other)) <= 6
         ]
-        gain, one, other = max(gains, key=lambda found: found[0], default=(-inf, [], []))
+        gain, one, other = max(gains, key=lambda candidate: candidate[0], default=(-inf, [], []))
         # From these log odds on, classes of different units are joined.
         if gain < 2.0:
             return classes

@@ -122,8 +122,8 @@ def _suffixed(word: str, lookup: Lookup) -> Sounds:
         if stem != word and len(stem) > 1 and _has_vowel_letter(stem):
             stems = _stems(stem) if suffix[0] in "aeiy" else [stem, stem[:-1] + "y" if stem[-1] == "i" else stem]
             closes = suffix == "y" and stem[-1] == "l" and stem[-2] not in "aeiouyl"
-            if found := _with_ending(stems, _close if closes else partial(_plus, _SUFFIXES[suffix]), lookup):
-                return found
+            if derived := _with_ending(stems, _close if closes else partial(_plus, _SUFFIXES[suffix]), lookup):
+                return derived
     return ()
 
 
@@ -133,15 +133,15 @@ def pronounce_prefixed(word: str, lookup: Lookup) -> Sounds:
         return ()
     for prefix in _LONG_PREFIXES_FIRST:
         stem = word.removeprefix(prefix)
-        if stem != word and len(stem) > 2 and (found := lookup(stem)):
-            return tuple(_PREFIXES[prefix] + sounds for sounds in found)
+        if stem != word and len(stem) > 2 and (stems := lookup(stem)):
+            return tuple(_PREFIXES[prefix] + sounds for sounds in stems)
     return ()
 
 
 def _with_ending(stems: list[str], ending: Callable[[Phones], Phones], lookup: Lookup) -> Sounds:
     for stem in stems:
-        if len(stem) > 1 and (found := lookup(stem)):
-            return tuple(dict.fromkeys(map(ending, found)))
+        if len(stem) > 1 and (listed := lookup(stem)):
+            return tuple(dict.fromkeys(map(ending, listed)))
     return ()
 
 

@@ -45,13 +45,13 @@ class PronouncingLexicon:
 
     def pronunciations(self, word: str) -> tuple[Phones, ...]:
         """Return every pronunciation of a word, the most common first; none where the dictionary lacks the word."""
-        found = self.entries.get(word)
-        return tuple(map(decode, found[1:].split(" "))) if found else ()
+        entry = self.entries.get(word)
+        return tuple(map(decode, entry[1:].split(" "))) if entry else ()
 
     def counts(self, word: str) -> WordCounts | None:
         """Return how many syllables a word can have; None where the dictionary lacks the word."""
-        found = self.entries.get(word)
-        return self._counts[found[0]] if found else None
+        entry = self.entries.get(word)
+        return self._counts[entry[0]] if entry else None
 
     @cached_property
     def _counts(self) -> Mapping[str, WordCounts]:
@@ -81,8 +81,8 @@ class PronouncingLexicon:
 def load_lexicon() -> PronouncingLexicon:
     """Return the lexicon from the cache folder; where it is not there, build it and put it there."""
     path = find_lexicon_file()
-    if (found := read_lexicon(path)) is not None:
-        return found
+    if (lexicon := read_lexicon(path)) is not None:
+        return lexicon
     built = build_lexicon(read_dictionary())
     from learnable.data.storage.places import replace_file  # a third of a second, for the builder only
 
@@ -120,18 +120,18 @@ def read_dictionary() -> dict[str, list[str]]:
 
 def build_lexicon(entries: Mapping[str, list[str]]) -> PronouncingLexicon:
     """Return the lexicon of a dictionary that maps each word to its pronunciations, such as `"M UW1 N"`."""
-    coded = {word: " ".join(dict.fromkeys(map(encode, found))) for word, found in sorted(entries.items())}
+    coded = {word: " ".join(dict.fromkeys(map(encode, listed))) for word, listed in sorted(entries.items())}
     counts = {
-        word: derive_word_counts(word, [*map(decode, found.split(" "))]).to_text() for word, found in coded.items()
+        word: derive_word_counts(word, [*map(decode, listed.split(" "))]).to_text() for word, listed in coded.items()
     }
     places = {text: chr(_FIRST + place) for place, text in enumerate(sorted(set(counts.values())))}
-    models = learn_models({word: decode(found.partition(" ")[0]) for word, found in coded.items()})
+    models = learn_models({word: decode(listed.partition(" ")[0]) for word, listed in coded.items()})
     tables = [
         table
         for numbers in (models.shares, models.main_stresses)
         for table in (_lines(numbers), _lines(map(str, numbers.values())))
     ]
-    known = {word: places[counts[word]] + found for word, found in coded.items()}
+    known = {word: places[counts[word]] + listed for word, listed in coded.items()}
     rimes = models.rimes
     return PronouncingLexicon(known, (*tables, _lines(rimes), _lines(map(" ".join, rimes.values())), _lines(places)))
 

@@ -33,8 +33,8 @@ def load_dictionary() -> None:
 @lru_cache(maxsize=65_536)
 def pronounce(word: str) -> tuple[Phones, ...]:
     """Return every pronunciation of `word` as ARPAbet phones; none where neither the word nor its parts are known."""
-    if found := _listed(word):
-        return found
+    if listed := _listed(word):
+        return listed
     if word.endswith(SPOKEN_ED):
         plain = word.removesuffix(SPOKEN_ED) + "ed"
         return tuple(long for phones in pronounce(plain) for long in lengthen(plain, phones) or [phones])

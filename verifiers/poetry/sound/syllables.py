@@ -126,13 +126,13 @@ def lengthen(word: str, phones: Phones) -> frozenset[Phones]:
     >>> sorted(lengthen("blessed", ("B", "L", "EH1", "S", "T")))
     [('B', 'L', 'EH1', 'S', 'IH0', 'D')]
     """
-    found: set[Phones] = set()
+    longer: set[Phones] = set()
     if word.endswith("ed") and phones[-1] in ("T", "D") and phones[-2][-1] != "0" and phones[-2] not in _SPOKEN:
-        found.add((*phones[:-1], "IH0", "D"))
+        longer.add((*phones[:-1], "IH0", "D"))
     for index, (phone, after) in enumerate(pairwise(phones)):
         if after == "R" and phone in ("AY1", "AW1") and phones[index + 2 : index + 3] in ((), ("Z",), ("D",)):
-            found.add((*phones[: index + 1], "ER0", *phones[index + 2 :]))
-    return frozenset(found)
+            longer.add((*phones[: index + 1], "ER0", *phones[index + 2 :]))
+    return frozenset(longer)
 
 
 def ends_open(phones: Phones) -> bool:

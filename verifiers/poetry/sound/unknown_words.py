@@ -109,13 +109,13 @@ def find_features(word: str) -> list[str]:
     ['a', 'at', 'at$', '^a', '^at', '^at$', '^^at$', '^at$$']
     """
     marked = f"^^{word}$$$"
-    found: list[str] = []
+    features: list[str] = []
     for group in _VOWEL_GROUP.finditer(marked):
         start, end = group.span()
-        found += [marked[start : end + after] for after in (0, 1, 2)]
-        found += [marked[start - 1 : end + after] for after in (0, 1, 2)]
-        found += [marked[start - 2 : end + 2], marked[start - 1 : end + 3]]
-    return found
+        features += [marked[start : end + after] for after in (0, 1, 2)]
+        features += [marked[start - 1 : end + after] for after in (0, 1, 2)]
+        features += [marked[start - 2 : end + 2], marked[start - 1 : end + 3]]
+    return features
 
 
 def learn_shares(examples: Iterable[tuple[str, int]]) -> dict[str, int]:

@@ -27,8 +27,8 @@ class WordTable(dict[str, T]):
 
     def __missing__(self, word: str) -> T:
         """Return what is found of a word at its first sight."""
-        found = self._find(word)
+        value = self._find(word)
         if len(self) >= self._max_words:
             self.clear()
-        self[word] = found
-        return found
+        self[word] = value
+        return value

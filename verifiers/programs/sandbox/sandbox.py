@@ -306,9 +306,9 @@ def _candidates(machine: Machine, wanted: Rung | None, strict: bool, unsafe: boo
 
 
 def _why_not(machine: Machine, remarks: Sequence[str], strict: bool) -> str:
-    found = "; ".join([*remarks, *machine.advice])
+    reasons = "; ".join([*remarks, *machine.advice])
     return (
-        f"programs cannot be confined {'as strictly as asked ' if strict else ''}on this machine: {found}. "
+        f"programs cannot be confined {'as strictly as asked ' if strict else ''}on this machine: {reasons}. "
         "See docs/explanation/sandbox.md; `learnable doctor` shows each probe"
     )
 

@@ -121,8 +121,8 @@ def _same(one: Any, other: Any, leaf: Callable[[Any, Any], bool], depth: int = 0
 
 
 def _same_keys(one: Collection[Any], other: Collection[Any], leaf: Callable[[Any, Any], bool]) -> bool:
-    found = {key: key for key in other}
-    return len(one) == len(other) and all(key in found and leaf(key, found[key]) for key in one)
+    keys = {key: key for key in other}
+    return len(one) == len(other) and all(key in keys and leaf(key, keys[key]) for key in one)
 
 
 def _frozen(value: Any) -> Hashable:

@@ -61,9 +61,9 @@ def _place_words(lines: Weighted, words: Sequence[str], contexts: Sequence[str])
     from scipy.sparse.linalg import svds
 
     places = {word: index for index, word in enumerate(words)}
-    found = np.array([*_neighbours(lines, places, {word: index for index, word in enumerate(contexts, 1)})])
+    neighbours = np.array([*_neighbours(lines, places, {word: index for index, word in enumerate(contexts, 1)})])
     shape = (len(words), 2 * (len(contexts) + 2))
-    near = csr_matrix((found[:, 2], (found[:, 0].astype(int), found[:, 1].astype(int))), shape=shape)
+    near = csr_matrix((neighbours[:, 2], (neighbours[:, 0].astype(int), neighbours[:, 1].astype(int))), shape=shape)
     near = diags(1 / np.maximum(np.asarray(near.sum(1)).ravel(), 1e-9)) @ near
     near.data = np.sqrt(near.data)
     endings = Counter(ending for word in words for ending in list_endings(word)[:-1] if len(ending) > 1)
@@ -101,7 +101,7 @@ def find_clusters(points: Floats, weights: Floats, count: int, seed: int) -> tup
     """
     chance = np.random.default_rng(seed)
     tries = [_find_clusters(points, weights, count, chance) for _ in range(STARTS)]
-    _, centres, labels = min(tries, key=lambda found: found[0])
+    _, centres, labels = min(tries, key=lambda attempt: attempt[0])
     return centres, labels
 
 
@@ -139,9 +139,9 @@ def _vote_on_endings(clusters: dict[str, int]) -> dict[str, int]:
         for ending in list_endings(word):
             votes[ending][cluster] += 1
     return {
-        ending: min(found, key=lambda cluster: (-found[cluster], cluster))
-        for ending, found in votes.items()
-        if found.total() >= 4 or not ending
+        ending: min(counts, key=lambda cluster: (-counts[cluster], cluster))
+        for ending, counts in votes.items()
+        if counts.total() >= 4 or not ending
     }
 
 

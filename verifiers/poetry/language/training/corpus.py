@@ -226,10 +226,10 @@ def _redraw(line: Words, words: Sequence[str], chance: random.Random, share: flo
 
 def group_by_stress(words: Iterable[str]) -> dict[str, list[str]]:
     """Return the words by their stresses, each as often as it comes."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    groups: defaultdict[str, list[str]] = defaultdict(list)
     for word in words:
-        found[stress_of(word)].append(word)
-    return dict(found)
+        groups[stress_of(word)].append(word)
+    return dict(groups)
 
 
 def stress_of(word: str) -> str:

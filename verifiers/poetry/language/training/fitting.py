@@ -41,8 +41,8 @@ def fit_neighbours(words: Vocabulary, examples: Sequence[Example]) -> NeighbourM
         return total / len(signs), gradient / len(signs)
 
     start = np.zeros(features.shape[1] + 1)
-    found: Any = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 60, "maxcor": 6})
-    return quantise(words, found.x[:-1], float(found.x[-1]))
+    solution: Any = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 60, "maxcor": 6})
+    return quantise(words, solution.x[:-1], float(solution.x[-1]))
 
 
 def fold_tables(words: Vocabulary, weights: Floats) -> tuple[Floats, Floats]:
@@ -51,8 +51,8 @@ def fold_tables(words: Vocabulary, weights: Floats) -> tuple[Floats, Floats]:
     The four tables of pairs are added up, since a frequent word has one class.
     """
     layout = WeightLayout.of(words)
-    found = [WordClass(kind, 0, 0, 0) for kind in range(words.kinds)] + [words.classify(word) for word in words.own]
-    kind, _, own, common = np.array(found).T
+    classes = [WordClass(kind, 0, 0, 0) for kind in range(words.kinds)] + [words.classify(word) for word in words.own]
+    kind, _, own, common = np.array(classes).T
     *tables, triples = np.split(weights, layout.starts[1:-1])
     pairs = (
         tables[0].reshape(layout.kinds, layout.kinds)[np.ix_(kind, kind)]
@@ -105,10 +105,10 @@ def count_features(words: Vocabulary, examples: Sequence[Example]) -> csr_matrix
     rows: list[int] = []
     tokens: list[tuple[int, int, int, int]] = []
     for number, example in enumerate(examples):
-        found = [words.classify(word) for word in example.words]
-        found = [EDGE, *found, EDGE] if example.edges else found
-        tokens += found
-        rows += [number] * len(found)
+        classes = [words.classify(word) for word in example.words]
+        classes = [EDGE, *classes, EDGE] if example.edges else classes
+        tokens += classes
+        rows += [number] * len(classes)
     kind, group, own, common = np.array(tokens, dtype=np.int64).T
     row = np.array(rows)
     layout = WeightLayout.of(words)

@@ -100,10 +100,10 @@ def _complex(content: Any, _: int) -> complex:
 
 
 def _type(content: Any, _: int) -> type:
-    found = getattr(builtins, content, None)
-    if not isinstance(found, type):
+    kind = getattr(builtins, content, None)
+    if not isinstance(kind, type):
         raise ValueError("no such type")
-    return found
+    return kind
 
 
 _READERS: dict[str, Callable[[Any, int], Any]] = {

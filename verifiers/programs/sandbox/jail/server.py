@@ -67,7 +67,7 @@ def main(control_fd: int, options_json: str) -> None:
     load_library()
     facts = confine(options["landlock"])
     confine_child = seccomp.Filter().install if options["seccomp"] else lambda: None
-    found = probes.look_around()
+    probed = probes.look_around()
     sys.argv[:] = [""]
     for name in [name for name in sys.modules if name.partition(".")[0] in HIDDEN_MODULES]:
         del sys.modules[name]  # no barrier, but no honest program imports them
@@ -77,7 +77,7 @@ def main(control_fd: int, options_json: str) -> None:
     gc.collect()
     gc.disable()
     gc.freeze()
-    control.send(json.dumps({**facts, "probes": found}).encode())
+    control.send(json.dumps({**facts, "probes": probed}).encode())
     ForkServer(control, confine_child).serve()
 
 
