@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from learnable.data.curated.curated_set import COMPLETION_PARTS, SET_PARTS, CuratedSet, open_curated
+from learnable.data.curated.curated_set import COMPLETION_PARTS, SET_PARTS, CuratedSet
 from learnable.data.dialogue.chats import read_chat_template
 from learnable.data.dialogue.thinking import ThinkTags, find_tags
 from learnable.data.errors import LearnableError, UnknownNameError
@@ -20,6 +20,7 @@ from learnable.data.progress import progress
 from learnable.data.records import JsonObject, is_own_verifier
 from learnable.data.sources.files.locations import folder_name
 from learnable.flows.settings.exporting import ExportSettings
+from learnable.flows.showing import locate_set
 from learnable.verifiers.registry import check_trusted, trust_verifiers
 
 USUAL_PARTS = ("train", "test")
@@ -48,7 +49,7 @@ def run_export(settings: ExportSettings) -> ExportReport:
     """
     target = find_target(settings.to)
     trust_verifiers(settings.verifiers)
-    curated = open_curated(settings.curated)
+    curated = locate_set(settings.curated, settings.store)
     parts = {part: _order(curated.read(part), settings.order) for part in _choose_parts(curated, settings.parts)}
     own = _check_judges(parts.values(), target)
     name = curated.path.parent.name

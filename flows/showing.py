@@ -72,6 +72,11 @@ class ShownPrompt:
 
 
 def find_set(place: str, store: str) -> CuratedSet:
+    """Open a set with all that is shown of it, as `locate_set` does. Raises `LearnableError` where something is not."""
+    return _checked(locate_set(place, store))
+
+
+def locate_set(place: str, store: str) -> CuratedSet:
     """Open a set by its folder, a version's, or its name in a store (`name` or `name/v0001`).
 
     Raises `LearnableError` naming the nearest set.
@@ -80,7 +85,7 @@ def find_set(place: str, store: str) -> CuratedSet:
     places = [find_place(place)] if "://" in place else [find_place(place), named / place]
     for folder in places:
         if find_versions(folder) or (folder / MANIFEST).is_file():
-            return _checked(open_curated(folder))
+            return open_curated(folder)
     if names := _folders(places[0] / "curated"):
         raise LearnableError(
             f"{place!r} is a store: name one of its curated sets, such as {place.rstrip('/')}/curated/{names[0]}"

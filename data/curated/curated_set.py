@@ -169,9 +169,10 @@ def open_curated(path: PathOrUrl) -> CuratedSet:
     """
     folder = find_place(path)
     if not folder.is_dir():
-        known = [p.name for p in folder.parent.iterdir()] if folder.parent.is_dir() else []
+        homes = [home for home in (find_place("learnable-store") / "curated", folder.parent) if home.is_dir()]
+        known = {place.name: place for home in homes for place in home.iterdir()}
         near = nearest_names(folder.name, known)
-        hint = f"did you mean {str(folder.parent / near[0])!r}?" if near else "make one with find-learnable"
+        hint = f"did you mean {str(known[near[0]])!r}?" if near else "make one with find-learnable"
         raise LearnableError(f"curated set {str(path)!r} does not exist: {hint}")
     if versions := find_versions(folder):
         folder = versions[-1]

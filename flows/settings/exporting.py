@@ -29,6 +29,9 @@ class ExportSettings:
         Order, Setting("set: as the set has them. curriculum: from the easiest prompt to the hardest.", EXPORTED)
     ] = "set"
     verifiers: TrustedVerifiers = ()
+    store: Annotated[str, Setting("Folder or URL of the store, where SET is a name in one.", EXPORTED)] = (
+        "learnable-store"
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -231,6 +231,25 @@ def test_a_reward_function_of_trls_documentation_rewards_alike_in_both_commands(
     assert in_training == pytest.approx({key: own[key] for key in in_training}, abs=1e-6)  # TRL's are float32
     assert in_training.keys() & rewarded.keys()
     assert len(set(in_training.values())) > 2
+    assert (shell.folder / "own-run" / "policy" / "model.safetensors").is_file()
+    check_hand_on(shell, kept)
+
+
+def check_hand_on(shell: Shell, kept: pl.DataFrame) -> None:
+    """The set has a report, and its prompts, answers and order arrive in verl's files and in JSON Lines."""
+    assert (shell.folder / "own" / "curated" / "sums" / "v0001" / "report.html").is_file()
+    page, _ = shell.learnable("report", "sums", "--store", "own", "--output", "page.html")
+    assert page["with_completions"] == page["prompts"] >= kept.height
+    own = ("--verifier", "rewards.py:reward_len?range=-100..0", "--verifier", "rewards.py:reward_number?range=-1..1")
+    for target in ("verl", "jsonl"):
+        report, _ = shell.learnable("export", "sums", "--store", "own", "--to", target, "--output", target, *own)
+        assert report["rows"] == {"train": kept.height}
+    verl = pl.read_parquet(shell.folder / "verl" / "train.parquet").to_dicts()
+    lines = [json.loads(line) for line in (shell.folder / "jsonl" / "train.jsonl").read_text().splitlines()]
+    for row, theirs, line in zip(kept.to_dicts(), verl, lines, strict=True):
+        assert theirs["prompt"] == [{"role": "user", "content": row["prompt"]}]
+        assert theirs["extra_info"]["certificate"]["p_in_band"] == pytest.approx(row["p_in_band"])
+        assert (line["prompt"], line["prompt_id"]) == (row["prompt"], row["prompt_id"])
 
 
 def own_rewards(rows: list[dict[str, str]], answers: list[tuple[str, str]]) -> dict[tuple[str, str], float]:

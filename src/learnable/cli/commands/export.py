@@ -25,7 +25,7 @@ README.md there says what to type.
 
 \b
 Examples:
-  learnable export learnable-store/curated/sonnet --to verl --output for-verl
+  learnable export sonnet --to verl --output for-verl
   learnable export learnable-store/curated/sonnet/v0002 --to slime --output for-slime --order curriculum
   learnable export set --to verifiers --output environment
   learnable export set --to openrlhf --output out --verifier my_rewards.py:score
@@ -35,7 +35,9 @@ Examples:
 
 @with_flags(EXPORTED)
 def export(
-    curated: Annotated[str, typer.Argument(metavar="SET", help="A curated set: its folder, or a version's.")],
+    curated: Annotated[
+        str, typer.Argument(metavar="SET", help="A curated set: its folder, a version's, or its name in --store.")
+    ],
     how: Annotated[Given, flags_of(ExportSettings, EXPORTED)],
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,

@@ -167,11 +167,21 @@ def show_curation(shell: Shell, report: CurationReport) -> None:
             f"Forecast: {report.advice}."
         )
     show_rendered(shell, report.rendered_prompt)
+    show_places(shell, report)
+
+
+def show_places(shell: Shell, report: CurationReport) -> None:
+    """Show where the set and its page are, and what to type next or what came of the training."""
+    from learnable.data.storage.places import find_place
+    from learnable.viewing.report import REPORT
+
     shell.line(f"\ncurated set  {report.curated}", whole=True)
+    if (page := find_place(report.curated) / REPORT).is_file():
+        shell.line(f"report       {page}", whole=True)
     if report.training is not None:
         shell.line("")
         show_training(shell, report.training)
-    elif totals.train and report.engine != "simulated":
+    elif report.totals.train and report.engine != "simulated":
         shell.line(f"next         {name_next(report)}", whole=True)
 
 
