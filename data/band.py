@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from learnable.data.errors import LearnableError
 from learnable.data.settings import Setting, check_settings
@@ -42,12 +41,6 @@ class Band:
                 f"`band` {self.low:g} {self.high:g} keeps nothing: give two numbers in [0, 1], the lower one first"
             )
         check_settings(self)
-
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> Band:
-        """Read a band: what the file does not say was not asked of a prompt, and what is not known here is dropped."""
-        anything = {"low": 0.0, "high": 1.0, "min_std": 0.0, "signal": "reward"}
-        return cls(**{key: given.get(key, usual) for key, usual in anything.items()})
 
     @property
     def with_min_std(self) -> Band:

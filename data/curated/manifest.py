@@ -224,6 +224,12 @@ class Finding(Record):
         return f"{self.subject}: ".startswith(f"{family}: ")
 
 
+def _band(value: Mapping[str, Any]) -> Band:
+    """Read a band. What the file does not say was not asked of a prompt; what this version does not know is dropped."""
+    anything = {"low": 0.0, "high": 1.0, "min_std": 0.0, "signal": "reward"}
+    return Band(**{key: value.get(key, usual) for key, usual in anything.items()})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest(Record):
     """What a version rests on: policy, sampling, thresholds, priors, verifiers, figures, and the SHA-256 of its shards.
@@ -252,7 +258,7 @@ class Manifest(Record):
     budget: JsonObject = in_json("effort", make=dict)
     family_priors: Mapping[str, FamilyPriorRecord] = in_json("beliefs", by_name(FamilyPriorRecord), make=dict)
     predictions: Mapping[str, PredictionRecord] | None = in_json(read=by_name(PredictionRecord))
-    band: Band = in_json(read=Band.from_json, make=lambda: Band.from_json({}))
+    band: Band = in_json(read=_band, make=lambda: _band({}))
     preset: JsonObject = field(default_factory=lambda: {"name": "band"})
     truncated: Literal["count", "exclude"] = "count"
     test_share: float = 0.0
