@@ -68,6 +68,16 @@ def read_groups(ledger: Ledger, manifest: Manifest, prompts: Sequence[Prompt], *
     )
 
 
+def index_ledger(ledger: Ledger, manifest: Manifest) -> None:
+    """Look through the files of a version's policy once, so that what its groups need is found at once after it.
+
+    Raises `LearnableError` where another process changes the ledger meanwhile.
+    """
+    draw = Draw(manifest.policy.policy_id, manifest.sampling)
+    nothing, _ = ledger.find_rollouts(draw, [])
+    ledger.find_scores(draw, nothing, manifest.verifiers)
+
+
 def read_scores(ledger: Ledger, manifest: Manifest, prompts: Sequence[Prompt], kept: frozenset[str]) -> Scores:
     """Return what the scores of these prompts say; `kept` has the ids of those that were."""
     rewards, reasons, components, total = [], [], [], 0

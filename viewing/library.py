@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import quote
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -22,9 +22,10 @@ from learnable.data.storage.places import local_path
 from learnable.data.store import Store
 from learnable.data.tables import prompt_from_row
 from learnable.viewing.details import describe_completions, describe_prompt, explain
-from learnable.viewing.groups import read_groups
-from learnable.viewing.prompts import read_figures, read_heads, scan_pool
+from learnable.viewing.groups import index_ledger, read_groups
+from learnable.viewing.prompts import read_figures, read_heads, read_question_ids, scan_pool
 from learnable.viewing.queries import Query, find_places
+from learnable.viewing.searches import PATIENCE, Search, read_rows
 from learnable.viewing.summary import summarise_version
 from learnable.viewing.training import METRICS, read_run
 
@@ -39,6 +40,7 @@ class Version:
         self.curated = curated
         self.rows = read_figures(curated)
         self._heads: pl.DataFrame | None = None
+        self._questions: pl.DataFrame | None = None
         self._reading = threading.Lock()
 
     @property
@@ -49,6 +51,14 @@ class Version:
                 self._heads = read_heads(self.curated)
             return self._heads
 
+    def find_prompts(self, questions: pl.Series) -> pl.Series:
+        """Return the ids of the prompts that ask these questions."""
+        with self._reading:
+            if self._questions is None:
+                self._questions = read_question_ids(self.curated)
+        asked = self._questions.filter(pl.col("question_id").is_in(questions.unique().implode()))
+        return asked["prompt_id"]
+
 
 class Library:
     """Reads a store, and training runs beside it. Nothing here writes. Threads may share it."""
@@ -57,9 +67,12 @@ class Library:
         self.store = store
         self.runs = runs
         self._versions: OrderedDict[str, Version] = OrderedDict()
-        self._found: OrderedDict[tuple[str, Query, str], pl.Series] = OrderedDict()
+        self._found: OrderedDict[tuple[str, Query, int], pl.Series] = OrderedDict()
+        self._searches: OrderedDict[tuple[str, str], Search] = OrderedDict()
         self._counted: dict[str, int] = {}
-        self._lock = threading.RLock()  # the ledger remembers which files it saw
+        self._indexed: set[str] = set()
+        self._lock = threading.RLock()
+        self._reading = threading.Lock()  # the ledger remembers which files it saw
 
     def list_sets(self) -> list[JsonObject]:
         """Return every version of every set, the newest first."""
@@ -83,14 +96,16 @@ class Library:
         summary = summarise_version(version.curated, version.rows)
         return summary | {"runs": list(self._read_runs(version.curated)), "scores": None, "sample": None}
 
-    def count(self, name: str, query: Query) -> int:
-        """Return how many prompts a query finds."""
-        return len(self._find(name, query))
+    def count(self, name: str, query: Query) -> tuple[int, float]:
+        """Return how many prompts a query finds, and the share of the files of completions that it has searched."""
+        searched = self._look(name, query, PATIENCE)[1] if query.in_completions else 1.0
+        return len(self._find(name, query)), searched
 
     def list_rows(self, name: str, query: Query, start: int, stop: int) -> list[JsonObject]:
         """Return the rows that a query finds, from one place to another."""
         version, places = self._open(name), self._find(name, query)[start:stop]
         rows = pl.concat([version.rows[places], version.heads[places]], how="horizontal")
+        self._index_soon(version.curated)
         return _to_json(rows)
 
     def find_place(self, name: str, query: Query, prompt_id: str) -> int:
@@ -114,7 +129,7 @@ class Library:
             return None
         row = found.row(0, named=True)
         prompt = prompt_from_row(row, str(curated.path))
-        with self._lock:
+        with self._reading:
             group = read_groups(self.store.ledger, curated.manifest, [prompt], errors=True)
         return describe_prompt(row, describe_completions(group, curated.manifest))
 
@@ -139,7 +154,7 @@ class Library:
         told = []
         for partition in self._partitions("rollouts"):
             chunks = partition.chunks()
-            latest = _read(chunks[-1], "rollout_id", "policy_id", "completion", "num_tokens")
+            latest = read_rows(chunks[-1], "rollout_id", "policy_id", "completion", "num_tokens")
             shown = latest.tail(LATEST).reverse()
             scored = shown.join(self._latest_scores(partition), on="rollout_id", how="left", maintain_order="left")
             told.append(
@@ -169,13 +184,14 @@ class Library:
             return self._versions[name]
 
     def _find(self, name: str, query: Query) -> pl.Series:
-        """Return the places of what a query finds. The last ones are remembered, while the store is the same."""
-        key = (name, query, self.stamp() if query.text and query.scope != "prompts" else "")
+        """Return the places of what a query finds. The last ones are remembered, until more is found."""
+        version = self._open(name)
+        questions = self._look(name, query)[0] if query.in_completions else None
+        key = (name, query, 0 if questions is None else len(questions))
         with self._lock:
             if key in self._found:
                 return self._found[key]
-        version = self._open(name)
-        hits = self._search(version, query) if query.text else None
+        hits = self._search(version, query, questions) if query.text else None
         places = find_places(version.rows, query, hits)
         with self._lock:
             self._found[key] = places
@@ -183,33 +199,40 @@ class Library:
                 self._found.popitem(last=False)
         return places
 
-    def _search(self, version: Version, query: Query) -> pl.Series:
-        """Return the ids of the prompts in which a text stands, in any case."""
+    def _search(self, version: Version, query: Query, questions: pl.Series | None) -> pl.Series:
+        """Return the ids of the prompts in which a text stands, in any case, or that ask these questions."""
         ids = version.rows["prompt_id"]
         found = [ids.clear()]
         if query.scope != "completions":
             mine = version.heads["head"].str.to_lowercase().str.contains(query.text, literal=True)
             found.append(ids.filter(mine | ids.str.starts_with(query.text)))
-        if query.scope != "prompts":
-            found += self._search_completions(version.curated, query.text)
+        if questions is not None and len(questions):
+            found.append(version.find_prompts(questions))
         return pl.concat(found).unique()
 
-    def _search_completions(self, curated: CuratedSet, text: str) -> Iterator[pl.Series]:
-        manifest = curated.manifest
+    def _look(self, name: str, query: Query, patience: float = 0.0) -> tuple[pl.Series, float]:
+        manifest = self._open(name).curated.manifest
         draw = Draw(manifest.policy.policy_id, manifest.sampling).folder
-        partition = Partition(self.store.root / "rollouts" / draw, LEDGER["rollouts"])
-        hits = []
-        for chunk in partition.chunks():
-            rows = _read(chunk, "rollout_id", "completion")
-            inside = pl.col("completion").str.to_lowercase().str.contains(text, literal=True)
-            hits.append(rows.filter(inside)["rollout_id"])
-        wanted = pl.concat(hits).implode() if hits else pl.Series([[]], dtype=pl.List(pl.String))
-        for verifier, number in manifest.verifiers.items():
-            folder = f"{quote(verifier, safe='')}@{quote(number, safe='')}"
-            scores = Partition(self.store.root / "scores" / draw / folder, LEDGER["scores"])
-            for chunk in scores.chunks():
-                rows = _read(chunk, "rollout_id", "prompt_id")
-                yield rows.filter(pl.col("rollout_id").is_in(wanted))["prompt_id"]
+        with self._lock:
+            search = self._searches.setdefault((draw, query.text), Search(query.text))
+            self._searches.move_to_end((draw, query.text))
+            if len(self._searches) > REMEMBERED * 4:
+                self._searches.popitem(last=False)
+        chunks = Partition(self.store.root / "rollouts" / draw, LEDGER["rollouts"]).chunks()
+        return search.look(chunks, patience)
+
+    def _index_soon(self, curated: CuratedSet) -> None:
+        """Learn which file has which prompt before somebody opens one: in a large ledger that takes seconds."""
+        policy = curated.manifest.policy.policy_id
+        with self._lock:
+            if policy in self._indexed:
+                return
+            self._indexed.add(policy)
+        threading.Thread(target=self._index, args=[curated], name="index").start()
+
+    def _index(self, curated: CuratedSet) -> None:
+        with self._reading, suppress(LearnableError):  # whoever opens a prompt is told
+            index_ledger(self.store.ledger, curated.manifest)
 
     def _partitions(self, table: str) -> list[Partition]:
         return [one for one in self.store.ledger.partitions(table) if one.chunks()]
@@ -219,7 +242,7 @@ class Library:
         folders = sorted(draw.iterdir(), key=str) if draw.is_dir() else []
         newest = [chunks[-1] for folder in folders if (chunks := Partition(folder, LEDGER["scores"]).chunks())]
         columns = ["rollout_id", "prompt_id", "reward", "passed", "reason"]
-        tables = [_read(chunk, *columns) for chunk in newest]
+        tables = [read_rows(chunk, *columns) for chunk in newest]
         empty = pl.DataFrame(LEDGER["scores"].schema.empty_table().select(columns))
         return pl.concat([empty, *tables]).unique("rollout_id", keep="last")
 
@@ -238,12 +261,6 @@ class Library:
                 begun = not run["verdict"] and folder.name.startswith(f"{here[0]}-")
                 if tuple(run["curated"]) == here or begun:
                     yield run
-
-
-def _read(chunk: Chunk, *columns: str) -> pl.DataFrame:
-    """Return columns of a file of the ledger, texts as texts: the column that groups share comes as a dictionary."""
-    rows = pl.DataFrame(chunk.read_columns(chunk.read(), columns))
-    return rows.with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 
 def _to_json(rows: pl.DataFrame) -> list[JsonObject]:

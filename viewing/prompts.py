@@ -8,7 +8,7 @@ import polars as pl
 
 from learnable.data.curated.curated_set import POOL_PARTS, CuratedSet, open_curated
 from learnable.data.errors import LearnableError
-from learnable.data.records import Prompt
+from learnable.data.records import SIMULATED_VERIFIER, Prompt, content_id
 from learnable.data.storage.places import local_path
 from learnable.data.tables import prompt_from_row
 
@@ -106,6 +106,15 @@ def read_questions(curated: CuratedSet, pool: pl.LazyFrame) -> list[Prompt]:
     )
     rows = pool.select(needed).unique("prompt_id", keep="first", maintain_order=True).collect()
     return [prompt_from_row(row, str(curated.path)) for row in rows.iter_rows(named=True)]
+
+
+def read_question_ids(curated: CuratedSet) -> pl.DataFrame:
+    """Return `question_id` and `prompt_id` of each prompt of a version."""
+    rows = scan_pool(curated).select("prompt_id", "prompt", "verifier").collect()
+    ids = [
+        name if verifier == SIMULATED_VERIFIER else content_id(prompt) for name, prompt, verifier in rows.iter_rows()
+    ]
+    return rows.select("prompt_id", question_id=pl.Series(ids, dtype=pl.String))
 
 
 def measure_head(prompts: int) -> int:

@@ -29,6 +29,11 @@ class Query:
     sort: str = ""
     descending: bool = False
 
+    @property
+    def in_completions(self) -> bool:
+        """Whether completions have to be searched for its text."""
+        return bool(self.text) and self.scope != "prompts"
+
     @classmethod
     def parse(cls, given: Mapping[str, str]) -> Query:
         """Read the parameters of a request. Raises `LearnableError` for a bound that is no number."""

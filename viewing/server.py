@@ -68,6 +68,11 @@ def _refuse() -> Response:
     )
 
 
+def _count(library: Library, request: Request) -> object:
+    total, searched = library.count(request.query_params["set"], Query.parse(request.query_params))
+    return {"total": total, "searched": searched}
+
+
 def _list_rows(library: Library, request: Request) -> object:
     given = request.query_params
     start = max(0, int(given.get("from", 0)))
@@ -78,9 +83,7 @@ def _list_rows(library: Library, request: Request) -> object:
 ANSWERS: dict[str, Answer] = {
     "sets": lambda library, _: library.list_sets(),
     "summary": lambda library, request: library.summarise(request.query_params["set"]),
-    "count": lambda library, request: {
-        "total": library.count(request.query_params["set"], Query.parse(request.query_params))
-    },
+    "count": _count,
     "rows": _list_rows,
     "find": lambda library, request: {
         "place": library.find_place(

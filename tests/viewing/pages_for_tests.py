@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.flows.scripted_shell_for_tests import ScriptedShell
+from tests.support.paths import ROOT
 
 CHROMIUM = shutil.which("chromium")
+AXE = ROOT / "build" / "page" / "node_modules" / "axe-core" / "axe.min.js"
+needs_axe = pytest.mark.skipif(not AXE.is_file(), reason="no axe-core: `make page` installs it")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path: apt-get install chromium")
 HOSTILE = (
     '</script><script>document.title="owned"</script><img src=x onerror="document.title=1">'
@@ -82,6 +85,22 @@ def open_browser() -> Iterator[Browser]:
         browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+def write_run(folder: Path) -> Path:
+    """Write the metrics of a training run whose entropy collapses, which raises an alarm; return its folder."""
+    folder.mkdir(parents=True)
+    lines = [{"step": step, "reward": 0.5 + step / 100, "entropy": 0.0 if step > 5 else 2.0} for step in range(30)]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+def find_serious(page: Page) -> list[Any]:
+    """Return what axe-core says of a page and calls serious or worse."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run()")["violations"]
+    told = [(one["id"], one["impact"], [node["html"] for node in one["nodes"]]) for one in found]
+    return [one for one in told if one[1] in ("serious", "critical")]
 
 
 def make_report(folder: Path, capture: pytest.CaptureFixture[str], template: Path) -> Path:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,12 +12,18 @@ from playwright.sync_api import Browser, Page, expect
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.storage.places import find_place
 from learnable.viewing.report import write_report
-from tests.support.paths import ROOT
-from tests.viewing.pages_for_tests import HOSTILE, SCRIPT, make_report, needs_chromium, open_browser
+from tests.viewing.pages_for_tests import (
+    HOSTILE,
+    SCRIPT,
+    find_serious,
+    make_report,
+    needs_axe,
+    needs_chromium,
+    open_browser,
+    write_run,
+)
 
 pytestmark = [needs_chromium, pytest.mark.slow]
-AXE = ROOT / "build" / "page" / "node_modules" / "axe-core" / "axe.min.js"
-SERIOUS = ("serious", "critical")
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +48,10 @@ def page(
 ) -> Iterator[Page]:
     monkeypatch.chdir(tmp_path)
     if not report.is_file():
-        shutil.copy(make_report(tmp_path, capfd, report.parent), report)
+        make_report(tmp_path, capfd, report.parent)
+        write_report(
+            open_curated("store/curated/set"), find_place(report), runs=[write_run(tmp_path / "runs" / "set-1")]
+        )
     page = browser.new_page(viewport={"width": 1440, "height": 900}, color_scheme="light")
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -237,9 +244,9 @@ def test_nothing_is_wider_than_a_telephone(page: Page) -> None:
     expect(page.locator(".grid")).to_be_hidden()
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="no axe-core: `make page` installs it")
+@needs_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("address", ["#", "#tab=prompts", "quatrain", "increase"])
+@pytest.mark.parametrize("address", ["#", "#tab=prompts", "#tab=training", "quatrain", "increase"])
 def test_axe_finds_nothing_serious(page: Page, address: str, scheme: str) -> None:
     page.evaluate("scheme => { document.documentElement.dataset.theme = scheme }", scheme)
     if address.startswith("#"):
@@ -247,29 +254,14 @@ def test_axe_finds_nothing_serious(page: Page, address: str, scheme: str) -> Non
     else:
         open_prompt(page, address)
     page.wait_for_timeout(100)
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run()")["violations"]
-    serious = [
-        (one["id"], [node["html"][:160] for node in one["nodes"][:3]]) for one in found if one["impact"] in SERIOUS
-    ]
-    assert serious == []
+    assert find_serious(page) == []
 
 
-def test_a_run_has_its_curves_and_the_alarm_stands_first(
-    report: Path, page: Page, browser: Browser, tmp_path: Path
-) -> None:
-    run = tmp_path / "set-1"
-    run.mkdir()
-    lines = [{"step": step, "reward": 0.5, "entropy": 0.0 if step > 5 else 2.0} for step in range(30)]
-    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    curated = open_curated(next(report.parent.glob("store/curated/set")))
-    write_report(curated, find_place(tmp_path / "run.html"), runs=[run])
-    shown = browser.new_page()
-    shown.goto((tmp_path / "run.html").as_uri() + "#tab=training")
-    expect(shown.locator("figcaption").first).to_contain_text("entropy: 0 at step 29")
-    assert shown.locator(".alarm-mark").count() == 1
-    assert "entropy fell from 2.00 to 0.00" in shown.locator("table").inner_text()
-    shown.close()
+def test_a_run_has_its_curves_and_the_alarm_stands_first(page: Page) -> None:
+    go(page, "#tab=training")
+    expect(page.locator("figcaption").first).to_contain_text("entropy: 0 at step 29")
+    assert page.locator(".alarm-mark").count() == 1
+    assert "entropy fell from 2.00 to 0.00" in page.locator("table").inner_text()
 
 
 def test_paper_is_white_whatever_the_screen_was(page: Page) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import uvicorn
@@ -26,10 +25,13 @@ from tests.viewing.pages_for_tests import (
     HOSTILE,
     POEM,
     SCRIPT,
+    find_serious,
+    needs_axe,
     needs_chromium,
     open_browser,
     read_column,
     read_parts,
+    write_run,
 )
 
 pytestmark = needs_poems  # their pool mixes poems with other prompts
@@ -50,8 +52,10 @@ def ask(client: TestClient, path: str, **given: object) -> Any:
 
 
 def list_ids(client: TestClient, **given: object) -> list[str]:
+    while (found := ask(client, "count", set=SET, **given))["searched"] < 1:
+        pass  # a search of completions goes on
     rows = ask(client, "rows", set=SET, **given, **{"from": 0, "to": 500})
-    assert ask(client, "count", set=SET, **given)["total"] == len(rows)
+    assert found["total"] == len(rows)
     return [row["prompt_id"] for row in rows]
 
 
@@ -151,11 +155,8 @@ def test_what_a_run_adds_is_there_at_once(
 
 
 def test_training_runs_stand_beside_their_set(client: TestClient) -> None:
-    Path("runs/set-1").mkdir(parents=True)
-    lines = [{"step": step, "reward": 0.5 + step / 100, "entropy": 0.0 if step > 5 else 2.0} for step in range(30)]
-    Path("runs/set-1/metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    Path("runs/other-1").mkdir()
-    Path("runs/other-1/metrics.jsonl").write_text(json.dumps(lines[0]) + "\n")
+    write_run(Path("runs/set-1"))
+    write_run(Path("runs/other-1"))
     [run] = ask(client, "summary", set=SET)["runs"]
     assert run["name"] == "set-1"
     assert run["steps"] == 29
@@ -175,6 +176,35 @@ def serving(library: Library) -> Iterator[str]:
     yield f"http://127.0.0.1:{port}/?token={TOKEN}"
     server.should_exit = True
     thread.join()
+
+
+@needs_chromium
+@needs_axe
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("tab", ["overview", "prompts", "training", "live"])
+def test_axe_finds_nothing_serious_over_the_server(report: Path, tab: str, scheme: Literal["light", "dark"]) -> None:
+    write_run(Path("runs/set-1"))
+    with serving(Library(Store("store").open(), Path("runs"))) as address, open_browser() as browser:
+        page = browser.new_page(viewport={"width": 1440, "height": 900}, color_scheme=scheme)
+        page.goto(f"{address}#tab={tab}")
+        page.wait_for_selector({"prompts": ".list .row .cell", "live": ".live .card"}.get(tab, "figure svg"))
+        assert find_serious(page) == []
+        page.close()
+
+
+@needs_chromium
+@pytest.mark.slow
+def test_a_text_of_completions_is_found_and_the_live_view_leads_to_its_prompt(report: Path) -> None:
+    with serving(Library(Store("store").open(), Path("runs"))) as address, open_browser() as browser:
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.goto(f"{address}#tab=prompts&q=return n %2B 8")
+        expect(page.locator(".status")).to_have_text(f"1 of {len(SCRIPT)} prompts")
+        expect(page.locator(".list .cell.of-head")).to_have_text(["Write increase(n)."])
+        page.get_by_role("button", name="Live").click()
+        page.get_by_role("button", name="open prompt").first.click()
+        expect(page.locator(".detail .asked")).to_be_visible()
+        page.close()
 
 
 @needs_chromium

@@ -111,7 +111,7 @@ export function forecast(curated: ForecastRow[], pool: ForecastRow[], size: numb
   const label = `Share of groups that teach nothing by group size: ${curated.map((row) => `${row.group_size}: ${percent(row.zero_std_share)}`).join(", ")}`;
   const caption = "Groups with no advantage, by group size: of the curated prompts, and of the whole pool.";
   return chart(caption, label, (width) => {
-    const x = (at: number): number => LEFT + 16 + (at / Math.max(1, sizes.length - 1)) * (width - LEFT - RIGHT - 70);
+    const x = (at: number): number => LEFT + 16 + (at / Math.max(1, sizes.length - 1)) * (width - LEFT - RIGHT - 76);
     const y = (value: number): number => HEIGHT - BOTTOM - value * (HEIGHT - TOP - BOTTOM);
     const parts = yAxis(width, 1, y, percent);
     sizes.forEach((one, at) => {

@@ -30,7 +30,7 @@ export const KNOWN: Column[] = [
   figure("pass_rate", "pass rate", "share that passed"),
   figure("p_keep", "p keep", "chance that it belongs in the set"),
   figure("p_in_band", "p in band", "chance that its true mean is in the band"),
-  figure("usable_at_g", "usable", "chance that a group of the trainer's size has any spread", percent),
+  figure("usable_at_g", "usable", "chance that a group of the trainer's size has some spread", percent),
   figure("expected_within_variance", "learnability", "expected variance inside its group", (v) => share(v, 3)),
   figure("rollouts", "rollouts", "completions that were made", count),
   figure("errors", "errors", "completions without an honest score", count),

@@ -114,9 +114,9 @@ export class Detail {
     const fact = (name: string, value: string | false): void => { if (value) facts.push([name, value]); };
     const number = (key: string): number | null => (typeof row[key] === "number" ? (row[key] as number) : null);
     if (number("n")) fact("group", `${count(row.n)} completions count, std ${share(row.std)}, ${percent(row.pass_rate)} passed`);
-    fact("belongs", number("p_keep") !== null && `${percent(row.p_keep)} likely; ${percent(row.p_in_band)} likely in the band`);
-    fact("usable", number("usable_at_g") !== null && `${percent(row.usable_at_g)} of groups of ${this.source.summary.group_size} would have any spread`);
-    fact("learnability", number("expected_within_variance") !== null && `expected variance in its group ${share(row.expected_within_variance, 3)}, of .25 at most`);
+    fact("chances", number("p_keep") !== null && `${percent(row.p_keep)} likely to belong in the set, ${percent(row.p_in_band)} to lie in the band`);
+    fact("usable", number("usable_at_g") !== null && `${percent(row.usable_at_g)} of groups of ${this.source.summary.group_size} would have some spread`);
+    fact("learnability", number("expected_within_variance") !== null && `expected variance inside its group ${share(row.expected_within_variance, 3)}, at most .25`);
     fact("paid", number("rollouts") !== null && `${count(row.rollouts)} rollouts, ${count(row.tokens)} tokens${row.errors ? `, ${count(row.errors)} without a score` : ""}`);
     fact("triage", row.triage !== null && row.triage !== undefined && `${words(row.triage)}: ${row.evidence ?? ""}`);
     fact("repeats", Boolean(row.collides_with) && String(row.collides_with));

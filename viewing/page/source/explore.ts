@@ -41,7 +41,7 @@ export class Explorer {
     this.listen();
     this.grid.append(this.head, this.spacer);
     this.spacer.append(this.list);
-    this.element = h("div", { class: "explorer" },
+    this.element = h("div", { class: "explorer" }, h("h1", { class: "unseen" }, "Prompts"),
       h("form", { class: "filters", role: "search", submit: (event: Event) => event.preventDefault() },
         h("span", { class: "search" }, this.search, this.scope), this.form, this.decision,
         h("span", { class: "range" }, this.measure, this.min, this.max),
@@ -116,7 +116,7 @@ export class Explorer {
     let timer = 0;
     this.search.addEventListener("input", () => {
       clearTimeout(timer);
-      timer = window.setTimeout(() => this.store.set({ text: this.search.value }), 60);
+      timer = window.setTimeout(() => this.store.set({ text: this.search.value }), 120);
     });
     this.scope.addEventListener("change", () => this.store.set({ scope: this.scope.value as State["scope"] }));
     this.form.addEventListener("change", () => this.store.set({ form: this.form.value }));
@@ -171,23 +171,35 @@ export class Explorer {
 
   private async query(state: State, stay = false): Promise<void> {
     const turn = ++this.turn;
-    const total = await this.source.query(state, (done) => {
-      if (turn === this.turn && done < 1) this.status.textContent = `searching completions, ${Math.round(100 * done)} % …`;
+    let sofar = -1;
+    const total = await this.source.query(state, (done, found) => {
+      if (turn !== this.turn || done >= 1) return;
+      this.status.textContent = `${found === undefined ? "" : `${count(found)} prompts so far, `}searching completions, ${Math.round(100 * done)} % …`;
+      if (found === undefined || found === sofar) return;
+      this.take(found, sofar < 0);
+      if (!stay && sofar < 0) this.grid.scrollTop = 0;
+      this.draw();
+      sofar = found;
     });
     if (turn !== this.turn) return;
-    this.total = total;
-    this.pages.clear();
-    this.loaded.clear();
+    this.take(total, sofar < 0);
     const all = this.source.summary.totals.prompts;
     this.status.textContent = `${count(total)}${total === all ? "" : ` of ${count(all)}`} prompts${this.partly(state)}`;
-    this.grid.setAttribute("aria-rowcount", String(total + 1));
-    this.spacer.style.height = `${Math.min(TALLEST, total * this.rowHeight)}px`;
     if (!stay) {
-      this.grid.scrollTop = 0;
+      if (sofar < 0) this.grid.scrollTop = 0;
       this.cursor = state.prompt ? await this.source.find(state.prompt) : -1;
-      if (this.cursor > 0) this.reveal(this.cursor);
+      if (sofar < 0 && this.cursor > 0) this.reveal(this.cursor);
     }
     this.draw();
+  }
+
+  /** So many prompts are found; rows that are shown stay until the new ones come, where a search only goes on. */
+  private take(total: number, isNew: boolean): void {
+    this.total = total;
+    this.pages.clear();
+    if (isNew) this.loaded.clear();
+    this.grid.setAttribute("aria-rowcount", String(total + 1));
+    this.spacer.style.height = `${Math.min(TALLEST, total * this.rowHeight)}px`;
   }
 
   private partly(state: State): string {

@@ -22,7 +22,7 @@ class Page {
   private help = this.dialog();
 
   constructor(private host: HTMLElement, private source: Source, private store: Store) {
-    replace(host, h("a", { class: "skip", href: "#", click: (event: Event) => { event.preventDefault(); this.main.focus(); } }, "to the content"),
+    replace(host, h("a", { class: "skip", href: "#main", click: (event: Event) => { event.preventDefault(); this.main.focus(); } }, "to the content"),
       this.head(), this.main, h("p", { id: "announcements", class: "unseen", role: "status" }), this.help);
     this.main.tabIndex = -1;
     store.listen((state, before) => this.follow(state, before));
@@ -87,7 +87,7 @@ class Page {
       return this.explorer.element;
     }
     if (tab === "training") return training(this.source.summary.runs);
-    if (tab === "live" && this.server) return this.server.live();
+    if (tab === "live" && this.server) return this.server.live(this.store);
     return overview(this.source.summary, this.store);
   }
 

@@ -36,8 +36,8 @@ function headline(summary: Summary): HTMLElement {
   return h("div", { class: "headline" },
     h("h1", {}, `${count(totals.kept)} of ${count(totals.prompts)} prompts are worth training on`),
     h("p", { class: "lead" },
-      `Their mean ${summary.band.signal === "pass" ? "pass rate" : "reward"} lies in the band from ${share(summary.band.low)} to ${share(summary.band.high)}. `,
-      totals.precision === null ? "" : `${percent(totals.precision)} of them are expected to be truly there.`),
+      `Their mean ${summary.band.signal === "pass" ? "pass rate" : "reward"} lies between ${share(summary.band.low)} and ${share(summary.band.high)}. `,
+      totals.precision === null ? "" : `For ${percent(totals.precision)} of them, so should the true mean.`),
     h("dl", { class: "figures" },
       figure(count(totals.kept), "kept", `${count(totals.train)} to train on, ${count(totals.test)} held out`),
       figure(short(totals.rollouts), "rollouts paid", `${each === null ? "–" : each.toFixed(1)} for each kept prompt`),
@@ -46,10 +46,15 @@ function headline(summary: Summary): HTMLElement {
       figure(count(totals.errors), "without a score", totals.truncated ? `and ${count(totals.truncated)} cut short` : "completions that nobody could judge")));
 }
 
+const SHOWN = 4; // findings at first
+
 function findings(summary: Summary): HTMLElement | null {
   if (!summary.findings?.length) return null;
-  return section("findings", "Before you train", "", h("ul", { class: "findings" }, ...summary.findings.map((one) =>
-    h("li", {}, h("span", { class: "flag" }, words(one.code)), " ", one.text, one.forms.length ? ` (${one.forms.join(", ")})` : ""))));
+  const told = summary.findings.map((one) =>
+    h("li", {}, h("span", { class: "flag" }, words(one.code)), h("span", {}, one.text, one.forms.length && !one.text.includes(one.forms[0]) ? ` (${one.forms.join(", ")})` : "")));
+  const most = told.length > SHOWN + 1 ? SHOWN : told.length; // one more is shown at once
+  return section("findings", "Before you train", "", h("ul", { class: "findings" }, ...told.slice(0, most)),
+    most < told.length && h("details", {}, h("summary", {}, `${told.length - most} more`), h("ul", { class: "findings" }, ...told.slice(most))));
 }
 
 const LEGEND = (): HTMLElement => h("p", { class: "legend" }, h("span", { class: "key kept" }), "kept", h("span", { class: "key other" }), "not kept");
@@ -59,7 +64,7 @@ function rewards(summary: Summary): HTMLElement {
   if (summary.scores) {
     charts.push(histogram(summary.scores.rewards, null, `${count(summary.scores.completions)} completions by their own reward.`, "completions"));
   }
-  return section("rewards", "Rewards", "", LEGEND(), h("div", { class: "columns" }, ...charts));
+  return section("rewards", "Rewards", "", LEGEND(), charts.length > 1 ? h("div", { class: "columns" }, ...charts) : charts[0]);
 }
 
 function forms(summary: Summary, store: Store): HTMLElement | null {
@@ -124,7 +129,7 @@ function reasons(summary: Summary): HTMLElement | null {
   const failed = rows.filter((row) => row.verdict.endsWith("_error"));
   const others = rows.filter((row) => !row.verdict.endsWith("_error"));
   const list = (caption: string, chosen: typeof rows): HTMLElement => table(caption, ["judged", "reason", "completions", "such as"],
-    chosen.map((row) => [row.passed ? "passed" : row.passed === null ? words(row.verdict) : "not passed", row.reason, count(row.len), h("span", { class: "example" }, row.example)]), [2]);
+    chosen.map((row) => [h("span", { class: "judged" }, row.passed ? "passed" : row.passed === null ? words(row.verdict) : "not passed"), row.reason, count(row.len), h("span", { class: "example" }, row.example)]), [2]);
   return section("reasons", "Errors and reasons",
     failed.length ? "Errors are failures of the verifier or the engine: they count as no score, not as zero." : "No verifier and no engine failed. What verifiers said of completions:",
     failed.length ? list("Errors", failed) : null, others.length ? list("What verifiers say of completions", others) : null);

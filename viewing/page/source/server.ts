@@ -1,6 +1,6 @@
 /** Prompts from `learnable view`: pages out of the store's Parquet, as they are asked for. */
 
-import { count, expandable, h, plainError, replace, short, visible } from "./dom";
+import { count, expandable, h, plainError, replace, share, short, visible } from "./dom";
 import type { Explorer } from "./explore";
 import type { Store } from "./state";
 import type { Explanation, Prompt, Query, Row, Source, Summary } from "./types";
@@ -18,10 +18,11 @@ interface Draw {
   sampling: string;
   rollouts: number;
   changed: string;
-  latest: { prompt_id: string; completion: string; reward: number | null; passed: boolean | null; reason: string; tokens: number }[];
+  latest: { prompt_id: string | null; completion: string; reward: number | null; passed: boolean | null; reason: string; tokens: number }[];
 }
 
 const TICK = 2000; // milliseconds between looks at a store that is written
+const PATIENCE = 300; // milliseconds between questions to a search that goes on
 
 /** The token came in the address; it goes along in a header, and no further. */
 const token = new URLSearchParams(location.search).get("token") ?? "";
@@ -37,16 +38,24 @@ export class ServerSource implements Source {
   hasCompletions = true;
   private asked: Record<string, string> = {};
   private timer = 0;
+  private latest = 0;
   private stamp = "";
 
   constructor(readonly summary: Summary, private set: string, private versions: Version[]) {}
 
   async prepare(): Promise<void> {} // the server does
 
-  async query(query: Query): Promise<number> {
+  async query(query: Query, onProgress: (share: number, total?: number) => void): Promise<number> {
+    const turn = ++this.latest;
     const { text, scope, form, decision, measure, min, max, sort, descending } = query;
     this.asked = { set: this.set, text: text.trim(), scope, form, decision, measure, min: String(min ?? ""), max: String(max ?? ""), sort, descending: String(descending) };
-    return (await ask<{ total: number }>("count", this.asked)).total;
+    for (;;) {
+      const { total, searched } = await ask<{ total: number; searched: number }>("count", this.asked);
+      if (searched >= 1 || turn !== this.latest) return total;
+      onProgress(searched, total);
+      await new Promise((done) => setTimeout(done, PATIENCE));
+      if (turn !== this.latest) return total; // the server ends a search of which nobody asks any more
+    }
   }
 
   async rows(from: number, to: number): Promise<Row[]> {
@@ -89,12 +98,13 @@ export class ServerSource implements Source {
   }
 
   /** What is being written: rollouts by policy, the latest of them first. */
-  live(): HTMLElement {
+  live(store: Store): HTMLElement {
     const host = h("div", { class: "overview live" });
+    const title = (): HTMLElement => h("h1", { class: "unseen" }, "What was written last");
     const look = async (): Promise<void> => {
       try {
         const draws = await ask<Draw[]>("live");
-        replace(host, ...draws.map(drawn), draws.length ? null : h("p", { class: "note" }, "The store has no rollouts yet."));
+        replace(host, title(), ...draws.map((draw) => drawn(draw, store)), draws.length ? null : h("p", { class: "note" }, "The store has no rollouts yet."));
       } catch (error) {
         replace(host, h("p", { class: "note" }, `The server does not answer: ${String(error)}`));
       }
@@ -105,13 +115,16 @@ export class ServerSource implements Source {
   }
 }
 
-function drawn(draw: Draw): HTMLElement {
+function drawn(draw: Draw, store: Store): HTMLElement {
+  const open = (id: string): HTMLElement => h("button", { class: "quiet", type: "button", click: () => store.set({ tab: "prompts", prompt: id, completion: null }) }, "open prompt");
   return h("section", {},
     h("h2", {}, draw.policy), h("p", { class: "says" }, `${short(draw.rollouts)} rollouts, sampling ${draw.sampling}, last written ${draw.changed}`),
     h("div", { class: "cards" }, ...draw.latest.map((one) => h("section", { class: "card" },
-      h("header", {}, h("span", { class: "reward" }, one.reward === null ? "–" : one.reward.toFixed(2)), h("span", { class: "verdict" }, one.reward === null ? "not scored yet" : one.passed ? "✓ passed" : "✗ not passed")),
+      h("header", {}, h("span", { class: "reward" }, share(one.reward)),
+        h("span", { class: one.passed ? "verdict right" : "verdict" }, one.reward === null ? "not scored yet" : one.passed ? "✓ passed" : "✗ not passed"),
+        one.prompt_id ? h("span", { class: "buttons" }, open(one.prompt_id)) : null),
       one.reason ? h("p", { class: "reason" }, visible(one.reason)) : null,
-      expandable(one.completion, 1500, (part) => h("pre", { class: "text", dir: "auto" }, visible(part)))))));
+      h("div", { class: "body" }, expandable(one.completion, 400, (part) => h("pre", { class: "text", dir: "auto" }, visible(part))))))));
 }
 
 export async function openServer(store: Store): Promise<Source> {

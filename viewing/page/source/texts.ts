@@ -27,7 +27,7 @@ export function plainText(text: string, style = "text"): HTMLElement {
 }
 
 export function poem(one: Completion): HTMLElement {
-  return one.explanation ? explained(one.explanation, one.reason) : plainPoem(one);
+  return one.explanation ? explained(one, one.explanation) : plainPoem(one);
 }
 
 function plainPoem(one: Completion): HTMLElement {
@@ -44,8 +44,8 @@ function plainPoem(one: Completion): HTMLElement {
 
 const STYLES: Record<string, string> = { green: "right", yellow: "partly", red: "wrong", dim: "faint" };
 
-function explained(told: Explanation, reason: string): HTMLElement {
-  const named = namedLines([reason, ...told.hints].join("; "));
+function explained(one: Completion, told: Explanation): HTMLElement {
+  const named = namedLines([one.reason, ...told.hints].join("; "));
   const rhyme = told.headings.indexOf("rhyme");
   const line = (one: Styled, at: number): HTMLElement =>
     h("tr", { class: [named.has(at + 1) ? "named" : "", one.ends_block ? "ends" : ""].join(" ").trim() || null },
@@ -54,7 +54,7 @@ function explained(told: Explanation, reason: string): HTMLElement {
       ...told.headings.map((heading, place) => h("td", { class: "number" }, ...(one.figures[place] ?? []).map(([text, style]) =>
         h("span", { class: heading === "rhyme" && style !== "dim" ? rhymeClass(text) : (STYLES[style] ?? null) }, text)))));
   return h("div", { class: "explained" },
-    h("div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": "The poem, line by line" },
+    h("div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": `The poem of completion ${one.index}, line by line` },
       h("table", { class: "poem-table" },
         h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "number" }, "line"), h("th", { scope: "col" }, "stress: / strong, x weak"),
           ...told.headings.map((heading) => h("th", { scope: "col", class: "number" }, heading)))),
@@ -83,7 +83,7 @@ export function program(one: Completion): HTMLElement {
   const fence = lines.findIndex((line) => /^\s*```/.test(line));
   const found = /<candidate>, line (\d+)/.exec(one.reason);
   const wrong = found ? Number(found[1]) + fence : -1; // without a fence, line 1 is the first
-  return h("div", { class: "program", tabindex: "0", role: "region", "aria-label": "The program" }, ...lines.map((line, at) =>
+  return h("div", { class: "program", tabindex: "0", role: "region", "aria-label": `The program of completion ${one.index}` }, ...lines.map((line, at) =>
     h("div", { class: at === wrong ? "line named" : "line" }, h("span", { class: "number", "aria-hidden": "true" }, at + 1), h("code", {}, visible(line) || " "))));
 }
 

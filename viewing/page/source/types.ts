@@ -199,8 +199,8 @@ export interface Source {
   prepare(): Promise<void>;
   /** Whether completions can be searched and opened at all. */
   hasCompletions: boolean;
-  /** Choose prompts; `onProgress` hears the share that was searched so far. Returns how many there are. */
-  query(query: Query, onProgress: (share: number) => void): Promise<number>;
+  /** Choose prompts; `onProgress` hears the share that was searched and, where they can be seen, how many were found so far. */
+  query(query: Query, onProgress: (share: number, total?: number) => void): Promise<number>;
   /** The rows of the last query from one place to another; `onMore` hears when they have more than they had at first. */
   rows(from: number, to: number, onMore: () => void): Promise<Row[]>;
   /** The place of a prompt in the last query, or -1. */
