@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import polars as pl
@@ -265,20 +266,24 @@ def time_view(store: Path) -> None:
     """Print how long a fresh server takes to answer what the page asks first."""
     with serving(store) as (address, token):
 
-        def ask(path: str) -> object:
+        def ask(path: str) -> Any:
             request = urllib.request.Request(f"{address}/{path}", headers={"x-token": token})
             with urllib.request.urlopen(request) as answer:
                 return json.load(answer)
 
         name = "set=made-up/v0001"
         whole = time.monotonic()
-        rows: object = None
+        rows: Any = None
         for what in ("sets", f"summary?{name}", f"count?{name}", f"rows?{name}&from=0&to=100"):
             started = time.monotonic()
             rows = ask(what)
             print(f"{what}: {time.monotonic() - started:.2f} s")
         print(f"first page: {time.monotonic() - whole:.2f} s")
-        assert isinstance(rows, list)
+        begun = time.monotonic()
+        words = ask(f"prompt?{name}&id={rows[0]['prompt_id']}")["completions"][0]["text"][:40]
+        print(f"a prompt, opened at once: {time.monotonic() - begun:.2f} s")
+        for text in ("zzzz", words):
+            time_search(ask, f"count?{name}&scope=completions&text={quote(text)}")
         for what in (
             f"count?{name}&decision=keep&measure=mean&min=0.4&sort=p_keep",
             f"count?{name}&scope=prompts&text=1234",
@@ -290,6 +295,18 @@ def time_view(store: Path) -> None:
             started = time.monotonic()
             ask(what)
             print(f"{what}: {time.monotonic() - started:.2f} s")
+
+
+def time_search(ask: Callable[[str], Any], question: str) -> None:
+    """Print how long a search of all completions takes to its first hits and to its end, asked as the page asks."""
+    started, first = time.monotonic(), None
+    while (found := ask(question))["searched"] < 1:
+        if found["total"] and first is None:
+            first = time.monotonic() - started
+        time.sleep(0.3)
+    seconds = time.monotonic() - started
+    told = f"{found['total']:,} prompts, the first after {first or seconds:.1f} s" if found["total"] else "nothing"
+    print(f"{question.rpartition('&')[2]}: found {told}, all searched after {seconds:.1f} s")
 
 
 def main() -> None:
