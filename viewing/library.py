@@ -56,8 +56,8 @@ class Version:
         with self._reading:
             if self._questions is None:
                 self._questions = read_question_ids(self.curated)
-        asked = self._questions.filter(pl.col("question_id").is_in(questions.unique().implode()))
-        return asked["prompt_id"]
+        theirs = self._questions.filter(pl.col("question_id").is_in(questions.unique().implode()))
+        return theirs["prompt_id"]
 
 
 class Library:

@@ -12,7 +12,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.ledger.partition import Chunk, read_in_order
 
 PATIENCE = 0.4  # seconds that an answer waits for the end of a search, before it says how far it is
-UNASKED = 2.0  # seconds after which a search ends of which nobody asks any more: its page looks for other words
+LEFT_ALONE = 2.0  # seconds after which a search ends of which nobody asks any more: its page looks for other words
 
 
 class Search:
@@ -22,7 +22,7 @@ class Search:
         self._text = text
         self._found: list[pl.Series] = [pl.Series([], dtype=pl.String)]
         self._searched: set[str] = set()  # names of files
-        self._asked = 0.0
+        self._last_look = 0.0
         self._error: LearnableError | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -33,7 +33,7 @@ class Search:
         Returns the ids of the questions whose completions have the text, as far as is known after at most `patience`
         seconds, and the share of files that were searched. Raises `LearnableError` for a file that cannot be read.
         """
-        self._asked = time.monotonic()
+        self._last_look = time.monotonic()
         with self._lock:
             left = [chunk for chunk in chunks if chunk.name not in self._searched]
             if left and not (self._thread and self._thread.is_alive()):
@@ -52,7 +52,7 @@ class Search:
             for chunk, found in zip(chunks, read_in_order(chunks, self._search_file), strict=True):
                 self._found.append(found)
                 self._searched.add(chunk.name)
-                if time.monotonic() - self._asked > UNASKED:
+                if time.monotonic() - self._last_look > LEFT_ALONE:
                     break
         except FileNotFoundError:
             pass  # it was merged meanwhile: its rows are in a file that is searched next

@@ -72,7 +72,7 @@ def test_a_file_that_comes_later_is_searched_and_no_other_one_again(
 def test_a_search_that_nobody_asks_about_ends_and_goes_on_when_somebody_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searches, "UNASKED", -1.0)
+    monkeypatch.setattr(searches, "LEFT_ALONE", -1.0)
     chunks, search = write_files(tmp_path).chunks(), Search("needle")
     shares = [search.look(chunks, 60.0)[1] for _ in range(FILES)]
     assert shares == [number / FILES for number in range(1, FILES + 1)]

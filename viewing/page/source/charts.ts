@@ -62,7 +62,7 @@ export function histogram(bins: Bins, band: Summary["band"] | null, caption: str
     const parts: SVGElement[] = [HATCH()];
     if (band) {
       parts.push(svg("rect", { class: "band", x: x(band.low), y: TOP - 8, width: x(band.high) - x(band.low), height: HEIGHT - BOTTOM - TOP + 8 }));
-      parts.push(svg("text", { class: "tick", x: x((band.low + band.high) / 2), y: TOP + 2, "text-anchor": "middle" }, "band"));
+      parts.push(svg("text", { class: "tick", x: x((band.low + band.high) / 2), y: TOP + 14, "text-anchor": "middle" }, "band"));
     }
     parts.push(...yAxis(width, top, y, count));
     const step = 1 / totals.length;

@@ -37,7 +37,7 @@ function headline(summary: Summary): HTMLElement {
     h("h1", {}, `${count(totals.kept)} of ${count(totals.prompts)} prompts are worth training on`),
     h("p", { class: "lead" },
       `Their mean ${summary.band.signal === "pass" ? "pass rate" : "reward"} lies between ${share(summary.band.low)} and ${share(summary.band.high)}. `,
-      totals.precision === null ? "" : `For ${percent(totals.precision)} of them, so should the true mean.`),
+      totals.precision === null ? "" : `The true mean of ${percent(totals.precision)} of them is expected to lie there too.`),
     h("dl", { class: "figures" },
       figure(count(totals.kept), "kept", `${count(totals.train)} to train on, ${count(totals.test)} held out`),
       figure(short(totals.rollouts), "rollouts paid", `${each === null ? "–" : each.toFixed(1)} for each kept prompt`),
@@ -51,7 +51,7 @@ const SHOWN = 4; // findings at first
 function findings(summary: Summary): HTMLElement | null {
   if (!summary.findings?.length) return null;
   const told = summary.findings.map((one) =>
-    h("li", {}, h("span", { class: "flag" }, words(one.code)), h("span", {}, one.text, one.forms.length && !one.text.includes(one.forms[0]) ? ` (${one.forms.join(", ")})` : "")));
+    h("li", {}, h("span", { class: "flag" }, words(one.code)), h("span", { class: "told" }, one.text, one.forms.length && !one.text.includes(one.forms[0]) ? ` (${one.forms.join(", ")})` : "")));
   const most = told.length > SHOWN + 1 ? SHOWN : told.length; // one more is shown at once
   return section("findings", "Before you train", "", h("ul", { class: "findings" }, ...told.slice(0, most)),
     most < told.length && h("details", {}, h("summary", {}, `${told.length - most} more`), h("ul", { class: "findings" }, ...told.slice(most))));

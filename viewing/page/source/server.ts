@@ -116,7 +116,7 @@ export class ServerSource implements Source {
 }
 
 function drawn(draw: Draw, store: Store): HTMLElement {
-  const open = (id: string): HTMLElement => h("button", { class: "quiet", type: "button", click: () => store.set({ tab: "prompts", prompt: id, completion: null }) }, "open prompt");
+  const open = (id: string): HTMLElement => h("button", { class: "quiet", type: "button", "aria-label": "open prompt", click: () => store.set({ tab: "prompts", prompt: id, completion: null }) }, "open");
   return h("section", {},
     h("h2", {}, draw.policy), h("p", { class: "says" }, `${short(draw.rollouts)} rollouts, sampling ${draw.sampling}, last written ${draw.changed}`),
     h("div", { class: "cards" }, ...draw.latest.map((one) => h("section", { class: "card" },
