@@ -29,6 +29,7 @@ from learnable.data.sources.files.layouts.readings import READINGS
 from learnable.data.sources.files.layouts.table import LAYOUTS, LETTER_COLUMNS, OPEN_LAYOUTS, FileLayout
 from learnable.train.monitor.records import METRICS, PREFERENCE_METRICS, REVIEW_METRICS, REWARD_METRICS
 from learnable.train.monitor.rules import HELD_OUT_GAP, AlarmRule, read_rules
+from learnable.train.preflight import sizes
 from learnable.verifiers.families.prompts import example_prompt
 from learnable.verifiers.families.registry import DEFAULT_FAMILIES, REQUESTED_FAMILIES
 from learnable.verifiers.instructions.kinds import INSTRUCTION_KINDS
@@ -256,6 +257,29 @@ def write_kinds() -> str:
     )
 
 
+def write_training_sizes() -> str:
+    """Return which settings fit models of usual sizes on so many GPUs."""
+    return _page(
+        "Model sizes and GPUs",
+        "[How to train on several GPUs](../how-to/train-on-several-gpus.md) says how to give these settings.",
+        f"A step of GRPO that fits GPUs of {sizes.GPU.memory // sizes.GIB} GiB by the estimate of `--explain`; no run "
+        "on GPUs has confirmed it. The step has the KL term and 128 completions of at most "
+        f"{sizes.COMPLETION_TOKENS:,} tokens to prompts of {sizes.PROMPT_TOKENS}. TRL's vLLM is in the same process "
+        f"and takes {sizes.VLLM_SHARE:.0%} of a GPU while it samples (`--use-vllm --trl vllm_enable_sleep_mode=true "
+        f"--trl vllm_gpu_memory_utilization={sizes.VLLM_SHARE}`). Sizes are those of Qwen2.5.",
+        _table(
+            ("policy", *(f"{count} GPU{'s' if count > 1 else ''}" for count in sizes.GPUS)),
+            list(sizes.tabulate_sizes()),
+        ),
+        "- The first of these that fits: *copies* (no config file), *FSDP2* (`fsdp2.yaml`), *offloaded* "
+        f"(`fsdp2-offload.yaml`), the same with *LoRA* (`--lora-rank {sizes.RANK}`).\n"
+        "- The number is `--micro-batch-size`, the largest that fits; *TP* is `--trl vllm_tensor_parallel_size`.\n"
+        f"- *Offloaded* takes {sizes.OFFLOADED} bytes a weight of the machines' memory in all, and is slow.\n"
+        "- TRL 1.16 shards the reference of the KL term as one unit, so each GPU has all of it in bf16 for a moment: "
+        "too much of 72B.",
+    )
+
+
 def write_python() -> str:
     """Return the names of `import learnable`, and the fields of the settings."""
     known = {name: getattr(learnable, name) for name in learnable.__all__}
@@ -351,6 +375,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     **({"poem-keys.md": write_poem_keys} if POEMS in DEFAULT_FAMILIES else {}),
     "python.md": write_python,
     "store.md": write_store,
+    "training-sizes.md": write_training_sizes,
     "../decisions/README.md": write_decisions,
 }
 

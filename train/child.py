@@ -66,14 +66,18 @@ def serve(main: Callable[[Path, OnEvent], None], arguments: Sequence[str]) -> in
     return 0
 
 
-def run_stage(module: str, settings: Path, log: Path, on_event: OnEvent, *, processes: int = 1) -> None:
+def run_stage(
+    module: str, settings: Path, log: Path, on_event: OnEvent, *, processes: int = 1, accelerate_config: str = ""
+) -> None:
     """Run `python -m module settings` and pass its events on until it ends.
+
+    torchrun starts several processes, and accelerate as many as its config file says.
 
     Raises `LearnableError` with the child's own message, or with its last line and the path of `log` when it
     crashed; `InterruptedRunError` after Ctrl-C, once the child had time to save what it has.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab") as errors, _start(_command(module, settings, processes), errors) as process:
+    with log.open("ab") as errors, _start(_command(module, settings, processes, accelerate_config), errors) as process:
         failure = _listen(process, on_event)
         status = process.wait()
     if failure and failure["event"] == "error":
@@ -85,13 +89,16 @@ def run_stage(module: str, settings: Path, log: Path, on_event: OnEvent, *, proc
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return `environment` without what a launcher or scheduler left, and with quiet defaults."""
     # Left by a launcher, a scheduler or an engine around us: a fresh process would believe that it is part of one.
-    prefixes = ("ACCELERATE_", "PREFECT__", "TORCHELASTIC_", "OMPI_", "PMI_")
+    prefixes = ("ACCELERATE_", "FSDP_", "PREFECT__", "TORCHELASTIC_", "OMPI_", "PMI_")
     names = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT"}
     kept = {name: value for name, value in environment.items() if not name.startswith(prefixes) and name not in names}
     return CHILD_ENVIRONMENT | kept | {PARENT_FLAG: "1", "PYTHONUNBUFFERED": "1"}
 
 
-def _command(module: str, settings: Path, processes: int) -> list[str]:
+def _command(module: str, settings: Path, processes: int, accelerate_config: str) -> list[str]:
+    if accelerate_config:
+        launch = [sys.executable, "-m", "accelerate.commands.launch", "--config_file", accelerate_config]
+        return [*launch, "-m", module, str(settings)]
     if processes == 1:
         return [sys.executable, "-m", module, str(settings)]
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]

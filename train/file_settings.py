@@ -64,6 +64,12 @@ def check_file_settings(values: JsonObject, where: str, typed: JsonObject | None
                     f"{where}: {key}.{name} = {value!r} may choose code that runs, a file or a host, and a file is "
                     f"data: leave it out, and where you want it type it, as `{key}` {name}=..."
                 )
+    launcher = values.get("accelerate_config")
+    if launcher and (typed or {}).get("accelerate_config") != launcher:
+        raise LearnableError(
+            f"{where}: accelerate_config = {launcher!r} is a file that chooses hosts and what is started there: leave "
+            "it out, and where you want it type it, as `accelerate_config` FILE"
+        )
     tracker, place = values.get("report_to") or "none", str(values.get("curated") or "")
     if tracker not in ("none", "trackio", "tensorboard") and (typed or {}).get("report_to") != tracker:
         raise LearnableError(

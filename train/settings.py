@@ -35,7 +35,7 @@ FEWEST_PROMPTS = 2  # a step, where the batch is fitted to the set: of one promp
 UNUSUAL = """
     min_p repetition_penalty stop chat_template_kwargs think_tags sampler stored predict curriculum curriculum_by
     reach trl reward_range scale_rewards allow_silent_reward monitor on_alarm on_dry held_out measured_on
-    engine_options verifiers
+    engine_options verifiers accelerate_config
 """.split()  # in files only where they are given
 TrustedVerifiers = Annotated[
     tuple[str, ...],
@@ -260,6 +260,9 @@ class TrainSettings:
     ] = "warn"
     use_vllm: Annotated[bool, Setting("Let the trainer sample with vLLM; needs a GPU.")] = False
     num_processes: Annotated[int, Setting("Training processes here.", at_least=1)] = 1
+    accelerate_config: Annotated[
+        str, Setting("A file of `accelerate config`: how many processes, where, and what they share.", usual="none")
+    ] = ""
     trl: Annotated[Mapping[str, object], Setting("Another setting by TRL's own name, as key=value; repeatable.")] = (
         field(default_factory=dict)
     )
@@ -345,12 +348,10 @@ class TrainSettings:
         defaults |= {"beta": DPO_BETA, "dpo_margin": DPO_MARGIN} if self.method == "dpo" else {"beta": USUAL_BETA}
         if sampling is not None:
             defaults |= {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
-            defaults |= {"max_completion_length": sampling.max_tokens, "min_p": sampling.min_p or None}
-            defaults |= {
-                "repetition_penalty": None if sampling.repetition_penalty == 1 else sampling.repetition_penalty
-            }
-            defaults |= {"think_tags": sampling.think_tags or None}
-            defaults |= {"stop": sampling.stop or None, "chat_template_kwargs": dict(sampling.template_args) or None}
+            defaults |= {"min_p": sampling.min_p or None, "stop": sampling.stop or None}
+            defaults |= {"max_completion_length": sampling.max_tokens, "think_tags": sampling.think_tags or None}
+            penalty = None if sampling.repetition_penalty == 1 else sampling.repetition_penalty
+            defaults |= {"repetition_penalty": penalty, "chat_template_kwargs": dict(sampling.template_args) or None}
         return replace(self, **{key: value for key, value in defaults.items() if getattr(self, key) is None})
 
     def fitted_to(self, prompts: int, share: float = 1.0) -> Self:

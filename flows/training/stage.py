@@ -121,6 +121,7 @@ class _Stage:
             self.folder / "settings.json",
             "train.log",
             settings.num_processes,
+            settings.accelerate_config,
         )
         if (ended := self._read_summary()) and ended.ran_dry and ended.steps < settings.steps:
             self.watcher.note(
@@ -138,8 +139,9 @@ class _Stage:
         summary = self.folder / SUMMARY
         return TrainingSummary.read(summary) if summary.is_file() else None
 
-    def _run(self, module: str, file: Path, log: str, processes: int = 1) -> None:
-        run_stage(module, file, self.folder / "logs" / log, self._pass_on, processes=processes)
+    def _run(self, module: str, file: Path, log: str, processes: int = 1, accelerate_config: str = "") -> None:
+        path = self.folder / "logs" / log
+        run_stage(module, file, path, self._pass_on, processes=processes, accelerate_config=accelerate_config)
 
     def _pass_on(self, event: Event) -> None:
         match event:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from learnable.data.errors import InterruptedRunError, LearnableError
-from learnable.train.child import Event, clean_environment, run_stage
+from learnable.train.child import Event, _command, clean_environment, run_stage
 
 SERVE = "import sys; from learnable.train.child import serve; sys.exit(serve(main, sys.argv[1:]))"
 SLEEPER = """
@@ -42,6 +42,15 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         return events
 
     return run_source
+
+
+def test_what_starts_the_processes_follows_the_settings() -> None:
+    commands = [
+        _command("a_stage", Path("s.json"), processes, config)
+        for processes, config in ((1, ""), (2, ""), (2, "c.yaml"))
+    ]
+    assert [command[2] for command in commands] == ["a_stage", "torch.distributed.run", "accelerate.commands.launch"]
+    assert commands[2][3:] == ["--config_file", "c.yaml", "-m", "a_stage", "s.json"]
 
 
 def test_events_arrive_and_other_output_goes_to_the_log(run, tmp_path: Path) -> None:

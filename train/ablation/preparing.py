@@ -140,7 +140,7 @@ def find_state(settings: TrainSettings) -> State:
     then, now = saved.as_json(), settings.as_json()
     # What may be given otherwise when an ablation goes on: it changes no result.
     may_change = {"output", "resume", "steps", "save_steps", "report_to", "engine_options", "allow_silent_reward"}
-    may_change |= {"num_processes", "micro_batch_size"}
+    may_change |= {"num_processes", "accelerate_config", "micro_batch_size"}
     for name in sorted({*then, *now} - may_change):
         if then.get(name) != now.get(name):
             raise LearnableError(

@@ -18,9 +18,10 @@ from learnable.train.monitor.rules import AlarmRule, read_rules
 from learnable.train.preflight.bounds import check_numbers
 from learnable.train.preflight.device import Device, find_device
 from learnable.train.preflight.drawing import explain_curriculum, explain_forgetting
+from learnable.train.preflight.estimate import MemoryEstimate
+from learnable.train.preflight.launch import check_launch, fill_processes
 from learnable.train.preflight.loading import LoadedSet
 from learnable.train.preflight.memory import (
-    MemoryEstimate,
     check_memory,
     estimate_memory,
     read_rank,
@@ -73,7 +74,7 @@ def prepare_run(settings: TrainSettings, device: Device | None = None) -> Prepar
     `device` is one to estimate the memory for that need not be here: what does not fit it is not refused. Raises
     `LearnableError` naming the setting or file, its value and the fix.
     """
-    begun = begin_or_resume(settings)
+    begun = fill_processes(begin_or_resume(settings), planned=device is not None)
     check_numbers(begun)
     rules = read_rules(begun.monitor)
     curated = LoadedSet.of(download_curated(open_curated(begun.curated)))
@@ -94,6 +95,8 @@ def check_run(
     check_adapter(settings, policy)
     check_chat(settings, curated, policy)
     check_foreign_options(settings)
+    if device is None:
+        check_launch(settings)
     check_output(settings)
     trained, held_out = (read_prompt_texts(curated, name, settings.families) for name in (part, "test"))
     longest = measure_longest_prompt([*trained, *held_out], policy)

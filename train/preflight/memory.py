@@ -29,129 +29,29 @@ layers keep what their first halves return (7 r a). That is the count of Korthik
 section 4, made anew for RMSNorm and gated layers, without dropout and with attention that keeps no matrix of scores.
 The tile is that of TRL's fused head. `fragments` are freed blocks below 32 MiB that glibc holds and cannot use again,
 as measured on the bundled policy by `python -m benchmarks.memory`; larger ones it returns, so a policy whose smallest
-activations are larger has none. Not counted: the runtime (on a GPU some 0.5 GiB), and what an allocator of a GPU keeps.
-Of mixtures of experts no estimate is made.
+activations are larger has none. `sharding` says what is left of these terms where processes share weights, as the file
+of `accelerate_config` has it. TRL's vLLM in another process (`vllm_mode` server) takes nothing here, one that sleeps
+(`vllm_enable_sleep_mode`) takes its share while completions are generated. Not counted: the runtime (on a GPU some 0.5
+GiB), and what an allocator of a GPU keeps. Of mixtures of experts no estimate is made.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, read_adapter_config
 from learnable.train.preflight.device import Device
+from learnable.train.preflight.estimate import MemoryEstimate, ModelShape, PassShape
+from learnable.train.preflight.launch import Launch, find_launch
+from learnable.train.preflight.sharding import shard
 from learnable.train.settings import TrainSettings
 
 FLOAT, HALF = 4, 2  # bytes
-
-
-@dataclass(frozen=True, slots=True)
-class ModelShape:
-    """Sizes of a decoder with gated feed-forward layers and RMSNorm, as Llama, Mistral, Qwen and Gemma are."""
-
-    vocabulary: int
-    hidden: int
-    layers: int
-    heads: int
-    kv_heads: int
-    head_size: int
-    feed_forward: int
-    tied: bool
-
-    @property
-    def query_width(self) -> int:
-        """Numbers in a token's queries."""
-        return self.heads * self.head_size
-
-    @property
-    def key_width(self) -> int:
-        """Numbers in a token's keys, and in its values."""
-        return self.kv_heads * self.head_size
-
-    @property
-    def parameters(self) -> int:
-        """All weights, without biases."""
-        h, q, k = self.hidden, self.query_width, self.key_width
-        layer = 2 * h * q + 2 * h * k + 3 * h * self.feed_forward + 2 * h
-        return self.vocabulary * h * (1 if self.tied else 2) + self.layers * layer + h
-
-    def count_adapter(self, rank: int) -> int:
-        """Count the weights of LoRA adapters of this rank on every linear layer but the head."""
-        h, q, k, f = self.hidden, self.query_width, self.key_width, self.feed_forward
-        ends = 2 * (h + q) + 2 * (h + k) + 3 * (h + f)
-        return self.layers * rank * ends
-
-
-@dataclass(frozen=True, slots=True)
-class PassShape:
-    """What goes through the policy in one forward and backward pass: `rows` texts, padded to `width` tokens each."""
-
-    rows: int
-    width: int
-
-    @property
-    def tokens(self) -> int:
-        """Tokens in all, padding and all."""
-        return self.rows * self.width
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryEstimate:
-    """Bytes of one process by what they are for: see the module's formulas. So many `processes` share the device."""
-
-    device: Device
-    processes: int
-    weights: int
-    reference: int
-    optimizer: int
-    vllm: int
-    gradients: int
-    casts: int
-    activations: int
-    logits: int
-    kv_cache: int
-    next_tokens: int
-    prefill: int
-    fragments: int = 0
-
-    @property
-    def lasting(self) -> int:
-        """What is there at every moment of a step."""
-        return self.weights + self.reference + self.optimizer + self.vllm
-
-    @property
-    def stepping(self) -> int:
-        """What is added while gradients are computed."""
-        return self.gradients + self.casts + self.activations + self.logits + self.fragments
-
-    @property
-    def generating(self) -> int:
-        """What is added while completions are generated."""
-        return max(self.kv_cache + self.next_tokens, self.prefill)
-
-    @property
-    def allocated(self) -> int:
-        """The most that is in use at any moment."""
-        return self.lasting + max(self.stepping - self.fragments, self.generating)
-
-    @property
-    def peak(self) -> int:
-        """The most at any moment, with the fragments of what was freed."""
-        return self.lasting + max(self.stepping, self.generating)
-
-    @property
-    def required(self) -> int:
-        """What no micro batch, however small, does without."""
-        return self.lasting + self.gradients
-
-    def list_terms(self) -> dict[str, int]:
-        """Return the terms that are not 0, the largest first."""
-        terms = {name: size for name, size in asdict(self).items() if name not in ("device", "processes") and size}
-        return dict(sorted(terms.items(), key=lambda term: -term[1]))
 
 
 def read_shape(policy: Policy) -> ModelShape | None:
@@ -200,26 +100,30 @@ def estimate_memory(
         rank: of the adapter that is trained, 0 where every weight is.
         stored_tokens: under SFT and DPO, of the longest completion of the set with its prompt.
     """
-    half = device.kind == "cuda" and bool(settings.trl.get("bf16", True))
+    launch = find_launch(settings)
+    half = bool(settings.trl.get("bf16", launch.half if launch else device.kind == "cuda"))
     weight, activation = HALF if rank and half else FLOAT, HALF if half else FLOAT
     adapter = shape.count_adapter(rank) if rank else 0
     trained = adapter or shape.parameters
     passed = find_pass(settings, prompt_tokens, stored_tokens)
     refers = settings.method != "sft" and settings.kl_weight and not settings.trl.get("precompute_ref_log_probs")
-    checkpoint = weight if settings.trl.get("gradient_checkpointing", device.kind == "cuda") else None
+    kept = activation if launch and launch.kind != "copies" else weight
+    checkpoint = kept if _has_checkpoints(settings, device, launch) else None
     estimate = MemoryEstimate(
         device=device,
         processes=settings.num_processes if device.kind == "host" else 1,
         weights=shape.parameters * weight + adapter * FLOAT,
         reference=shape.parameters * weight if refers and not rank else 0,
         optimizer=2 * FLOAT * trained,
-        vllm=_share_of_vllm(settings, device),
+        **_share_of_vllm(settings, device),
         gradients=FLOAT * trained,
         casts=HALF * shape.parameters if half and not rank else 0,
         activations=count_activations(shape, passed, rank=rank, activation=activation, checkpoint=checkpoint),
         logits=count_logits(shape, device, passed.tokens, activation),
         **count_generation(shape, settings, prompt_tokens, activation),
     )
+    if launch:
+        estimate = shard(estimate, shape, launch, settings, trained=trained)
     return replace(estimate, fragments=count_fragments(estimate, passed.tokens * shape.hidden * FLOAT, rank))
 
 
@@ -245,6 +149,11 @@ def count_generation(shape: ModelShape, settings: TrainSettings, prompt_tokens: 
         "next_tokens": 4 * FLOAT * samples * shape.vocabulary,
         "prefill": samples * prompt_tokens * activation * count_prefill(shape),
     }
+
+
+def _has_checkpoints(settings: TrainSettings, device: Device, launch: Launch | None) -> bool:
+    usual = device.kind == "cuda" or bool(launch and launch.checkpoints)
+    return bool(settings.trl.get("gradient_checkpointing", usual))
 
 
 def count_activations(
@@ -298,9 +207,11 @@ def count_fragments(rest: MemoryEstimate, block: int, rank: int) -> int:
     return int(share * rest.activations + 0.8 * rest.generating)
 
 
-def _share_of_vllm(settings: TrainSettings, device: Device) -> int:
+def _share_of_vllm(settings: TrainSettings, device: Device) -> dict[str, int]:
     share = settings.trl.get("vllm_gpu_memory_utilization", 0.3)  # TRL's default
-    return int(device.memory * share) if settings.use_vllm and isinstance(share, int | float) else 0
+    is_here = settings.use_vllm and settings.trl.get("vllm_mode") != "server"
+    size = int(device.memory * share) if is_here and isinstance(share, int | float) else 0
+    return {"vllm": 0, "sleeping_vllm": size} if settings.trl.get("vllm_enable_sleep_mode") else {"vllm": size}
 
 
 Fit = Literal["fits", "may not fit", "cannot fit"]
@@ -324,7 +235,8 @@ def explain_fit(estimate: MemoryEstimate, settings: TrainSettings) -> str:
     each = " of each" if gpus > 1 else ""
     terms = ", ".join(f"{name.replace('_', ' ')} {show_size(size)}" for name, size in estimate.list_terms().items())
     helped = "" if fit == "fits" else f"; {suggest_smaller(estimate, settings)}"
-    return f"{where}: the run {fit}, it takes about {show_size(estimate.peak)}{each} ({terms}){helped}"
+    aside = f", and {show_size(estimate.offloaded)} of the machine for each" if estimate.offloaded else ""
+    return f"{where}: the run {fit}, it takes about {show_size(estimate.peak)}{each} ({terms}){aside}{helped}"
 
 
 def check_memory(estimate: MemoryEstimate, settings: TrainSettings) -> list[str]:
@@ -357,6 +269,8 @@ def suggest_smaller(estimate: MemoryEstimate, settings: TrainSettings) -> str:
     """Return the flag that takes most off the peak."""
     widest = max(estimate.required, estimate.activations + estimate.logits, estimate.generating)
     if widest == estimate.required or estimate.required * estimate.processes > estimate.device.memory:
+        if settings.num_processes > 1 and estimate.device.kind == "cuda" and not settings.accelerate_config:
+            return "share weights and optimizer among the GPUs: give an `accelerate_config` with FSDP2"
         smaller = "train a smaller policy"
         return smaller if settings.lora_rank else f"give `lora_rank` 16, or {smaller}"
     if widest == estimate.generating:

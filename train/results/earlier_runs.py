@@ -129,7 +129,8 @@ def _read_run(file: Path, settings: TrainSettings, curated: str, policy_id: str)
     )
     # What may differ between two runs that are compared: what is under comparison, and what changes no step.
     free = {"part", "sampler", "curated", "output", "policy", "resume", "save_steps", "report_to", "eval_steps"}
-    free |= {"eval_k", "num_processes", "micro_batch_size", "allow_silent_reward", "engine_options"}
+    free |= {"eval_k", "num_processes", "accelerate_config", "micro_batch_size", "allow_silent_reward"}
+    free |= {"engine_options"}
     for name, here in settings.as_json().items():
         there = theirs.get(name)
         if name not in free and there != here:

@@ -17,6 +17,7 @@ from learnable.train.child import OnEvent, serve
 from learnable.train.preflight.pairs import read_pairs
 from learnable.train.preflight.resolution import TrainingRun
 from learnable.train.settings import TrainSettings, usual_learning_rate
+from learnable.train.trainers.sharding import count_weights, shard_on_cpus
 from learnable.train.trainers.trainer import (
     choose_weight_type,
     load_policy,
@@ -42,9 +43,10 @@ def make_trainer(run: TrainingRun) -> DPOTrainer:
 
     settings = run.settings
     config = make_config(settings)
+    shard_on_cpus(config)
     model = load_policy(run, choose_weight_type(run, config))
     if settings.learning_rate is None:
-        config.learning_rate = usual_learning_rate(model.num_parameters(), lora=run.trains_adapter)
+        config.learning_rate = usual_learning_rate(count_weights(model), lora=run.trains_adapter)
     return DPOTrainer(
         model=model,
         args=config,

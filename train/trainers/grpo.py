@@ -30,6 +30,7 @@ from learnable.train.rewards import (
 from learnable.train.settings import TrainSettings, usual_learning_rate
 from learnable.train.stored.hooks import StoredRollouts
 from learnable.train.trainers.prompts import load_looks, make_dataset
+from learnable.train.trainers.sharding import count_weights, shard_on_cpus
 from learnable.train.trainers.trainer import (
     choose_weight_type,
     count_epochs,
@@ -64,9 +65,10 @@ def make_trainer(run: TrainingRun) -> GRPOTrainer:
     template = tokenizer.chat_template if isinstance(tokenizer.chat_template, str) else None
     tags = find_tags(settings.sampling.think_tags, template)
     config = make_config(settings, tokenizer.eos_token_id)
+    shard_on_cpus(config)
     model = load_policy(run, choose_weight_type(run, config))
     if settings.learning_rate is None:
-        config.learning_rate = usual_learning_rate(model.num_parameters(), lora=run.trains_adapter)
+        config.learning_rate = usual_learning_rate(count_weights(model), lora=run.trains_adapter)
     batch = count_looked_at(settings) * read_world_size()
     curated = LoadedSet.of(run.curated)
     rows = curated.read(settings.named_part, settings.families)

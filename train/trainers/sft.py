@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from learnable.train.child import OnEvent, serve
 from learnable.train.preflight.resolution import TrainingRun
 from learnable.train.settings import TrainSettings, usual_learning_rate
+from learnable.train.trainers.sharding import count_weights, shard_on_cpus
 from learnable.train.trainers.trainer import (
     load_policy,
     load_texts,
@@ -39,9 +40,10 @@ def make_trainer(run: TrainingRun) -> SFTTrainer:
 
     settings = run.settings
     config = make_config(settings)
+    shard_on_cpus(config)
     model = load_policy(run, "float32")
     if settings.learning_rate is None:
-        config.learning_rate = usual_learning_rate(model.num_parameters(), lora=run.trains_adapter)
+        config.learning_rate = usual_learning_rate(count_weights(model), lora=run.trains_adapter)
     table = run.curated.read("demonstrations", settings.families)
     return SFTTrainer(
         model=model,

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from learnable.data.errors import LearnableError
+from learnable.data.storage.places import PathOrUrl
 from learnable.train.child import OnEvent
 from learnable.train.file_settings import read_settings
 from learnable.train.live.hooks import NUMBERS_FILE, LiveSamplerWarning, is_dry
@@ -23,10 +24,11 @@ from learnable.train.monitor.watching import Alarm, Monitor
 from learnable.train.preflight.resolution import TrainingRun, open_run
 from learnable.train.results.report import TrainingSummary
 from learnable.train.settings import TrainSettings
+from learnable.train.trainers.sharding import count_weights, gather_weights, read_precision, read_switch
 
 CHECKPOINTS = "checkpoints"
 STATE = "trainer_state.json"  # of a checkpoint
-POLICY_FOLDER = "policy"
+POLICY_FOLDER, ADAPTER = "policy", "adapter"  # folders: the whole policy, and the adapter alone
 ALARMS = "alarms"  # checkpoints of steps that raised an alarm
 SUMMARY = "training.json"
 REFERENCE = "ref"  # TRL's name for the copy of a given adapter as it was
@@ -41,7 +43,7 @@ def run_trainer(path: Path, make_trainer: Callable[[TrainingRun], Any], emit: On
     pass_on_warnings(emit)
     run = open_run(read_settings(path))
     trainer = make_trainer(run)
-    parameters = sum(weight.numel() for weight in trainer.model.parameters() if weight.requires_grad)
+    parameters = count_weights(trainer.model, trained=True)
     checkpoint = find_last_checkpoint(run.settings) if run.settings.resume else None
     done = read_step(checkpoint)
     file = run.settings.folder / "metrics.jsonl"
@@ -62,7 +64,7 @@ def run_trainer(path: Path, make_trainer: Callable[[TrainingRun], Any], emit: On
         steps = trainer.state.global_step
     if callback.stopped:
         raise KeyboardInterrupt
-    save_policy(trainer, run.settings)
+    save_policy(trainer, run)
     if metrics is not None:
         metrics.close()
         summary = TrainingSummary(
@@ -187,8 +189,8 @@ def make_training_options(settings: TrainSettings) -> dict[str, object]:
         "warmup_steps": settings.warmup_steps,
         "seed": settings.seed,
         "use_cpu": not cuda,
-        "bf16": cuda and torch.cuda.is_bf16_supported(),
-        "gradient_checkpointing": cuda,
+        "bf16": read_precision() == "bf16" if settings.accelerate_config else cuda and torch.cuda.is_bf16_supported(),
+        "gradient_checkpointing": cuda and not read_switch("FSDP_ACTIVATION_CHECKPOINTING"),
         "logging_steps": 1,
         "disable_tqdm": True,
         "report_to": settings.report_to,
@@ -223,7 +225,6 @@ def load_policy(run: TrainingRun, weight_type: str) -> Any:
     Raises `LearnableError` for a policy whose config names a repository of the hub to run its attention from.
     """
     from transformers import AutoConfig
-    from trl.trainer.utils import create_model_from_path
 
     config = AutoConfig.from_pretrained(run.policy.path, trust_remote_code=False)
     for part in (config, *(getattr(config, name, None) for name in config.sub_configs)):
@@ -232,12 +233,22 @@ def load_policy(run: TrainingRun, weight_type: str) -> Any:
                 f"policy {run.policy.path!r}: attn_implementation = {kernel!r} of its config.json is code of the hub, "
                 "and a policy is data: remove the key"
             )
-    model = create_model_from_path(run.policy.path, dtype=weight_type, trust_remote_code=False)
-    if not run.policy.adapter:
-        return model
+    model = load_base(run.policy.path, weight_type)
+    return load_adapter(model, run.policy.adapter) if run.policy.adapter else model
+
+
+def load_base(path: str, weight_type: str) -> Any:
+    """Load a whole model, without an adapter."""
+    from trl.trainer.utils import create_model_from_path
+
+    return create_model_from_path(path, dtype=weight_type, trust_remote_code=False)
+
+
+def load_adapter(model: Any, folder: PathOrUrl) -> Any:
+    """Return a model with the LoRA adapter of a folder, which is trained on."""
     from peft import PeftModel
 
-    return PeftModel.from_pretrained(model, run.policy.adapter, is_trainable=True)
+    return PeftModel.from_pretrained(model, str(folder), is_trainable=True)
 
 
 def restore_adapter(trainer: Any, checkpoint: Path | None) -> None:
@@ -254,22 +265,31 @@ def make_lora_config(rank: int) -> Any:
     return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
 
 
-def save_policy(trainer: Any, settings: TrainSettings) -> None:
-    """Write the trained policy and its tokenizer where vLLM and transformers can load it; adapters are merged in."""
-    target, partial = settings.folder / POLICY_FOLDER, settings.folder / f".{POLICY_FOLDER}.partial"
+def save_policy(trainer: Any, run: TrainingRun) -> None:
+    """Write the trained policy and its tokenizer where vLLM and transformers can load it; adapters are merged in.
+
+    What is sharded is gathered first, so all processes have to call it.
+    """
+    folder = run.settings.folder
+    target, partial = folder / POLICY_FOLDER, folder / f".{POLICY_FOLDER}.partial"
+    weights = gather_weights(trainer)
+    if not trainer.is_world_process_zero():
+        return
+    shutil.rmtree(partial, ignore_errors=True)
     model = trainer.accelerator.unwrap_model(trainer.model)
-    adapters = getattr(model, "peft_config", {})
-    if adapters and trainer.is_world_process_zero():
+    if adapters := getattr(model, "peft_config", {}):
         if REFERENCE in adapters:
             model.delete_adapter(REFERENCE)
-        trainer.save_model(str(settings.folder / "adapter"))
+        model.save_pretrained(folder / ADAPTER, state_dict=weights)
+        trainer.processing_class.save_pretrained(folder / ADAPTER)
+        if weights is not None:  # what is sharded cannot be merged by one process
+            model = load_adapter(load_base(run.policy.path, choose_weight_type(run, trainer.args)), folder / ADAPTER)
         model.merge_and_unload().save_pretrained(partial)
-        trainer.processing_class.save_pretrained(partial)
-    elif not adapters:
-        trainer.save_model(str(partial))
-    if trainer.is_world_process_zero():
-        shutil.rmtree(target, ignore_errors=True)
-        partial.rename(target)
+    else:
+        model.save_pretrained(partial, state_dict=weights)
+    trainer.processing_class.save_pretrained(partial)
+    shutil.rmtree(target, ignore_errors=True)
+    partial.rename(target)
 
 
 def find_last_checkpoint(settings: TrainSettings) -> Path | None:

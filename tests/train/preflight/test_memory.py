@@ -12,8 +12,8 @@ import pytest
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, bundled_policy_path
 from learnable.train.preflight.device import Device
+from learnable.train.preflight.estimate import ModelShape
 from learnable.train.preflight.memory import (
-    ModelShape,
     check_memory,
     estimate_memory,
     explain_memory,
