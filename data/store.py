@@ -20,7 +20,8 @@ import polars as pl
 from upath import UPath
 
 from learnable.data.errors import LearnableError
-from learnable.data.ledger.ledger import Ledger
+from learnable.data.ledger.ledger import Draw, Ledger
+from learnable.data.ledger.upkeep import compact_used
 from learnable.data.storage.format import check_store, mark_store
 from learnable.data.storage.lock import hold_store
 from learnable.data.storage.places import PathOrUrl, find_place, local_path, make_folder, put, sweep
@@ -50,22 +51,29 @@ class Store:
         return self.root / "curated"
 
     @contextmanager
-    def hold(self, *, wait: float | None, on_wait: Callable[[str], None]) -> Iterator[None]:
-        """Be the store's only writer inside the block, with room for a chunk kept, without leftovers of killed runs.
+    def hold(self, draw: Draw | None = None, *, wait: float | None, on_wait: Callable[[str], None]) -> Iterator[None]:
+        """Be the only writer of a draw's rows inside the block, with room for a chunk kept, without leftovers.
 
-        Makes the folder. `wait` is how many seconds to wait for another writer, None for as long as it takes;
-        `on_wait` is told once, in a sentence, whom we wait for.
+        Without a draw, of all that is in the store. Makes the folder. Many small files of the draw are merged at the
+        end. `wait` is how many seconds to wait for another writer, None for as long as it takes; `on_wait` is told
+        once, in a sentence, whom we wait for.
         Raises `LearnableError` where the store cannot be made or written, is full, is in use for too long, or is of
         another format.
         """
         check_store(self.root)
         self._make()
-        with hold_store(self.root, wait=wait, on_wait=on_wait) as lock:
+        part = draw.folder.replace("/", "__") if draw else ""
+        with hold_store(self.root, part, wait=wait, on_wait=on_wait) as lock:
             mark_store(self.root)
-            sweep(self.root)  # before room is kept: leftovers take some
-            self.ledger.open(lock.check)
+            # Before room is kept: leftovers take some. Those that others may be writing stay until somebody is alone.
+            for place in (self.root,) if lock.alone else self.ledger.folders(draw):
+                sweep(place)
+            lock.share()
+            self.ledger.open(lock.check, draw, taken_over=lock.taken_over)
             try:
                 yield
+                if draw:
+                    compact_used(self.ledger)
             finally:
                 self.ledger.close()
 

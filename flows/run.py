@@ -1,4 +1,4 @@
-"""One run: its settings, the policy that answers, and the store that it alone writes."""
+"""One run: its settings, the policy that answers, and the store, in which it alone writes that policy's rows."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from learnable.data.ledger.ledger import Draw
 from learnable.data.policies import Policy
 from learnable.data.progress import progress
 from learnable.data.store import Store
+from learnable.flows.engines import policy_for
 from learnable.flows.settings import CurateSettings
 
 
@@ -45,24 +46,30 @@ def new_run_id() -> str:
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:6]}"
 
 
-# A flow's parameters must be plain data, so the stores that the command line has locked travel beside them.
-_locked: ContextVar[dict[str, Store] | None] = ContextVar("locked", default=None)
+# A flow's parameters must be plain data, so the stores that the command line has locked travel beside them: each with
+# the folder of the draw that is locked in it, "" for all.
+_locked: ContextVar[dict[tuple[str, str], Store] | None] = ContextVar("locked", default=None)
 
 
 @contextmanager
-def locked_store(settings: CurateSettings, *, wait: float | None = None) -> Iterator[Store]:
-    """Lock the run's store for writing inside the block; inside another such block of this run, it is the same store.
+def locked_store(
+    settings: CurateSettings, policy: Policy | None = None, *, whole: bool = False, wait: float | None = None
+) -> Iterator[Store]:
+    """Lock a part of the run's store for writing inside the block, or the `whole` of it.
 
-    `wait` is for how many seconds at most, None for as long as it takes. Raises `LearnableError` where it cannot be
-    locked or written, or is in use for longer, or at all where the settings say not to wait.
+    The part is that of the policy, by default the one that the settings name, under their sampling. Inside another such
+    block of this run for the same part, or for the whole, it is the same store. `wait` is for how many seconds at
+    most, None for as long as it takes. Raises `LearnableError` where it cannot be locked or written, or is
+    in use for longer, or at all where the settings say not to wait.
     """
-    outer = _locked.get() or {}
-    if settings.store in outer:
-        yield outer[settings.store]
+    draw = None if whole else Draw((policy or policy_for(settings)).policy_id, settings.sampling)
+    outer, key = _locked.get() or {}, (settings.store, draw.folder if draw else "")
+    if store := outer.get(key) or outer.get((settings.store, "")):
+        yield store
         return
     store = Store(settings.store)
-    with store.hold(wait=wait if settings.wait else 0, on_wait=progress().note):
-        token = _locked.set({**outer, settings.store: store})
+    with store.hold(draw, wait=wait if settings.wait else 0, on_wait=progress().note):
+        token = _locked.set({**outer, key: store})
         try:
             yield store
         finally:

@@ -11,6 +11,7 @@ curated/<name>/v0001/train-00000-of-00001.parquet   kept prompts
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import shutil
@@ -33,10 +34,11 @@ from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import Split, content_id
 from learnable.data.storage import cache_folder
 from learnable.data.storage.format import check_number
-from learnable.data.storage.places import PathOrUrl, find_place, local_path, put, sync
+from learnable.data.storage.places import PathOrUrl, create, find_place, local_path, put, sync
 from learnable.data.tables import hash_file, read_table
 
 MANIFEST = "manifest.json"
+CARD = "README.md"
 COMPLETION_PARTS = ("demonstrations", "preferences")  # parts of completions, for prompts of train
 SET_PARTS = ("train", "test", "rejects", "reserve", "control", *COMPLETION_PARTS)
 POOL_PART = "pool"  # what can be read as a part: the kept and the rejected prompts of the side that is trained on
@@ -155,7 +157,7 @@ def publish_curated(place: PathOrUrl, parts: Mapping[str, pa.Table], manifest: M
             )
             if latest and _says_the_same(previous := open_curated(latest[0]), complete):
                 return previous
-            (staging / "README.md").write_text(render_card(folder.name, complete), encoding="utf-8")
+            (staging / CARD).write_text(render_card(folder.name, complete), encoding="utf-8")
             (staging / MANIFEST).write_text(json.dumps(complete.to_json(), indent=2) + "\n", encoding="utf-8")
             return open_curated(_claim_version(folder, staging))
     except OSError as error:
@@ -281,15 +283,29 @@ def _staging(folder: UPath) -> Iterator[Path]:
 def _claim_version(folder: UPath, staging: Path) -> UPath:
     """Publish what is staged under the next free number: by a rename, or object by object with the manifest last."""
     number = max((int(path.name[1:]) for path in _numbered(folder)), default=0) + 1
-    while (folder / f"v{number:04d}").exists():
-        number += 1
-    target = folder / f"v{number:04d}"
+    while not _publish_as(target := folder / f"v{number:04d}", staging):
+        number += 1  # another run may have published one meanwhile
+    return target
+
+
+def _publish_as(target: UPath, staging: Path) -> bool:
+    """Publish what is staged as this version; return whether it was free."""
+    if target.exists():
+        return False
     if local := local_path(target):
         for path in (*staging.iterdir(), staging):
             sync(path)
-        staging.rename(local)
+        try:
+            staging.rename(local)
+        except OSError as error:
+            if error.errno in (errno.EEXIST, errno.ENOTEMPTY):
+                return False
+            raise
         sync(local.parent)
-    else:
-        for file in sorted(staging.iterdir(), key=lambda file: file.name == MANIFEST):
-            put(target / file.name, file.read_bytes())
-    return target
+        return True
+    card, *others = sorted(staging.iterdir(), key=lambda file: (file.name == MANIFEST, file.name != CARD))
+    if not create(target / card.name, card.read_bytes()):
+        return False
+    for file in others:
+        put(target / file.name, file.read_bytes())
+    return True

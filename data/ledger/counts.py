@@ -18,7 +18,7 @@ import polars as pl
 from upath import UPath
 
 from learnable.data.errors import LearnableError
-from learnable.data.ledger.ledger import Draw, Ledger
+from learnable.data.ledger.ledger import Draw, Ledger, reread
 from learnable.data.ledger.partition import DamagedFileError, Partition
 from learnable.data.progress import progress
 from learnable.data.records import PassCount, Prompt, text_key, weights_id
@@ -120,7 +120,8 @@ def _count_rewards(partitions: Sequence[Partition], prompts: frozenset[str]) -> 
     names, rows = ("prompt_id", "rollout_id", "reward"), []
     for partition in partitions:
         try:
-            rows += [pl.DataFrame(table).select(names) for table in partition.select("prompt_id", prompts, names)]
+            tables = reread(lambda one=partition: list(one.select("prompt_id", prompts, names)))  # type: ignore[misc]
+            rows += [pl.DataFrame(table).select(names) for table in tables]
         except DamagedFileError as damage:
             progress().warn(f"{damage}; no pass rate is predicted from what it held")
     empty = pl.DataFrame(schema={"prompt_id": pl.String, "rollout_id": pl.String, "reward": pl.Float64})

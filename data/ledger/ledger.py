@@ -30,6 +30,7 @@ from learnable.data.schemas import LEDGER, SCORES
 from learnable.data.tables import rollouts_table, scores_table, with_own_texts
 
 T = TypeVar("T")
+MERGES = 5  # that others may finish while somebody reads
 STORED_COLUMNS = (
     "rollout_id",
     "completion_id",
@@ -60,13 +61,15 @@ ScoreRow = tuple[Rollout, Prompt, Score]
 
 
 class Ledger:
-    """The rollouts and scores of a store. Appending is for the holder of the store's lock."""
+    """The rollouts and scores of a store. Appending is for the holder of a lock, and of its draw where it has one."""
 
     def __init__(self, root: UPath) -> None:
         self.root = root
         self._outbox = Outbox(root)
         self._partitions: dict[str, Partition] = {}
         self._check_lock: Callable[[], None] = _refuse_unlocked
+        self._draw: Draw | None = None
+        self._taken_over = False
 
     def append_rollouts(self, draw: Draw, rollouts: Sequence[Rollout]) -> None:
         """Make a chunk of rollouts durable. Raises `LearnableError` when it is not, or the store is full after it."""
@@ -122,16 +125,20 @@ class Ledger:
         `DamagedFileError`.
         """
         wanted = set(stored["rollout_id"])
-        if not wanted:
-            return
         columns = ("rollout_id", "completion", *(["reasoning"] * reasoning), *(["token_ids"] * tokens))
         questions = None if prompts is None else frozenset(prompt.question_id for prompt in prompts)
         partition = self._partition(f"rollouts/{draw.folder}")
-        for table in partition.select("rollout_id", frozenset(wanted), columns, questions):
-            rows = pl.DataFrame(table).unique("rollout_id", keep="first", maintain_order=True)
-            rows = rows.filter(pl.Series([name in wanted for name in rows["rollout_id"]], dtype=pl.Boolean))
-            wanted.difference_update(rows["rollout_id"])  # each once, the one written first
-            yield with_own_texts(rows)
+        for is_last in (False,) * MERGES + (True,):
+            try:
+                for table in partition.select("rollout_id", frozenset(wanted), columns, questions):
+                    rows = pl.DataFrame(table).unique("rollout_id", keep="first", maintain_order=True)
+                    rows = rows.filter(pl.Series([name in wanted for name in rows["rollout_id"]], dtype=pl.Boolean))
+                    wanted.difference_update(rows["rollout_id"])  # each once, the one written first
+                    yield with_own_texts(rows)
+                return
+            except FileNotFoundError as error:
+                if is_last:
+                    raise self._changed(error) from error
 
     def find_scores(
         self, draw: Draw, stored: pl.DataFrame, versions: Mapping[str, str], *, errors: bool = False
@@ -165,21 +172,31 @@ class Ledger:
         folders = {path.parent for path in (self.root / table).rglob("*.parquet")}
         return [Partition(folder, LEDGER[table]) for folder in sorted(folders, key=str)]
 
-    def open(self, check_lock: Callable[[], None]) -> None:
-        """Get ready to write: keep room for a chunk, and bring in what an earlier run could not write.
+    def folders(self, draw: Draw | None) -> list[UPath]:
+        """Return where rows of a draw alone are, by table."""
+        return [self.root / table / draw.folder for table in ("rollouts", "scores", "imports")] if draw else []
 
-        `check_lock` raises when the store's lock was lost; nothing is written after that. Raises `LearnableError`
-        where there is no room, or where what waits cannot be written.
+    def open(self, check_lock: Callable[[], None], draw: Draw | None = None, *, taken_over: bool = False) -> None:
+        """Get ready to write rows of a draw, or of all: keep room for a chunk, and bring in what could not be written.
+
+        `check_lock` raises when the lock was lost; nothing is written after that. Where it was `taken_over` from
+        somebody who may still be writing a chunk, that chunk will count. Raises `LearnableError` where there is no
+        room, or where what waits cannot be written.
         """
-        self._check_lock = check_lock
+        self._check_lock, self._draw, self._taken_over = check_lock, draw, taken_over
         self._partitions.clear()
-        if delivered := self._outbox.deliver():
+        if delivered := self._outbox.deliver(draw.folder if draw else ""):
             progress().note(f"{delivered} chunks that could not be written earlier are in {self.root} now")
-        self._outbox.reserve()
+        self._outbox.reserve(draw.folder.replace("/", "__") if draw else "")
 
     def check_lock(self) -> None:
         """Raise `LearnableError` when another writer has taken the store."""
         self._check_lock()
+
+    @property
+    def used(self) -> list[Partition]:
+        """The parts that were read or written here."""
+        return list(self._partitions.values())
 
     def close(self) -> None:
         """Give the kept room back, and write which keys the files have that were written or read."""
@@ -190,6 +207,8 @@ class Ledger:
                 partition.save_keys()
 
     def _append(self, folder: str, table: pa.Table) -> None:
+        if self._draw and not f"{folder}/".partition("/")[2].startswith(f"{self._draw.folder}/"):
+            raise RuntimeError(f"{folder} is not of the draw that is locked, {self._draw.folder}")
         if table.num_rows:
             self._outbox.append(self._partition(folder), table, self._check_lock)
 
@@ -205,19 +224,32 @@ class Ledger:
         """Read; set a damaged file aside, say so, and read again: what was in it is missing."""
         while True:
             try:
-                return read()
+                return reread(read)
             except DamagedFileError as damage:
                 moved = quarantine(self.root, damage.chunk)
                 progress().warn(f"{damage}; set aside as {moved}, its rows count as missing and are made again")
             except FileNotFoundError as error:
-                raise LearnableError(
-                    f"the ledger in {str(self.root)!r} changed while it was read ({error}): try again"
-                ) from error
+                raise self._changed(error) from error
+
+    def _changed(self, error: FileNotFoundError) -> LearnableError:
+        return LearnableError(f"the ledger in {str(self.root)!r} changed while it was read ({error}): try again")
 
     def _partition(self, folder: str) -> Partition:
         if folder not in self._partitions:
-            self._partitions[folder] = Partition(self.root / folder, LEDGER[folder.partition("/")[0]])
+            table = LEDGER[folder.partition("/")[0]]
+            self._partitions[folder] = Partition(self.root / folder, table, leave_gap=self._taken_over)
         return self._partitions[folder]
+
+
+def reread(read: Callable[[], T]) -> T:
+    """Read, and again where a file went meanwhile: its rows are in a merged one then.
+
+    Raises `FileNotFoundError` where files keep going.
+    """
+    for _ in range(MERGES):
+        with suppress(FileNotFoundError):
+            return read()
+    return read()
 
 
 def _refuse_unlocked() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
@@ -14,8 +15,10 @@ from learnable.data.errors import LearnableError
 from learnable.data.ledger.partition import Partition, encode
 from learnable.data.records import content_id
 from learnable.data.storage import cache_folder
+from learnable.data.storage.lock import PART_LOCKS
 from learnable.data.storage.places import local_path, put
 
+RESERVE = ".reserve"
 RESERVED_BYTES = 16 << 20  # a chunk of 1,024 long completions and its scores, compressed
 
 
@@ -30,13 +33,15 @@ class Outbox:
         self.root = root
         path = local_path(root)
         self.folder = cache_folder() / "unsaved" / content_id(str(path.absolute() if path else root))
-        self._reserve = path / ".reserve" if path else None
+        self._reserve: Path | None = None
 
-    def reserve(self) -> None:
-        """Keep room for one more chunk while a run goes on. Raises `LearnableError` where there is none."""
-        if self._reserve is None:
+    def reserve(self, part: str = "") -> None:
+        """Keep room for one more chunk of a part while a run goes on. Raises `LearnableError` where there is none."""
+        if (root := local_path(self.root)) is None:
             return
+        self._reserve = root / PART_LOCKS / part / RESERVE if part else root / RESERVE
         try:
+            self._reserve.parent.mkdir(parents=True, exist_ok=True)
             with self._reserve.open("wb") as file:
                 os.posix_fallocate(file.fileno(), 0, RESERVED_BYTES)
         except OSError as error:
@@ -69,12 +74,16 @@ class Outbox:
             self._append_to_the_last(partition, table)
         self._keep(partition, table, failure)
 
-    def deliver(self) -> int:
-        """Bring the chunks that are kept outside into the store; return how many there were.
+    def deliver(self, draw: str = "") -> int:
+        """Bring the chunks that are kept outside, of one draw's folder or all, into the store; return how many.
 
         Raises `LearnableError` naming the chunk that could not be written.
         """
-        files = sorted(self.folder.glob("*/*.parquet"))
+        files = [
+            file
+            for file in sorted(self.folder.glob("*/*.parquet"))
+            if not draw or f"{unquote(file.parent.name)}/".partition("/")[2].startswith(f"{draw}/")
+        ]
         for path in files:
             try:
                 Partition(self.root / unquote(path.parent.name)).adopt(path.read_bytes())
@@ -103,8 +112,8 @@ class Outbox:
         except OSError as error:
             raise LearnableError(f"{cannot}, nor can {str(place)!r}: {table.num_rows:,} rows are lost") from error
         raise LearnableError(
-            f"{cannot}: {table.num_rows:,} rows are kept in {str(place.parent)!r}; the next command that can write the "
-            "store brings them in and goes on"
+            f"{cannot}: {table.num_rows:,} rows are kept in {str(place.parent)!r}; the same command, once it can write "
+            "the store, brings them in and goes on"
         )
 
     def _cannot(self, failure: Exception) -> str:

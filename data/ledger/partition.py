@@ -117,7 +117,9 @@ class Chunk:
 class Partition:
     """The files of one folder, which hold rows of one table. Only the holder of the store's lock appends."""
 
-    def __init__(self, folder: UPath, table: LedgerTable = LEDGER["rollouts"]) -> None:
+    def __init__(self, folder: UPath, table: LedgerTable = LEDGER["rollouts"], *, leave_gap: bool = False) -> None:
+        # Who lost the lease may write a chunk late. No file is merged over the numbers that are left free for it.
+        self._gap = 1024 if leave_gap else 1
         self.folder = folder
         self.table = table
         self._next: int | None = None  # so that an append costs the same however many files there are
@@ -242,7 +244,7 @@ class Partition:
         return _plain(chunk.read_columns(file, columns).select(list(columns)).filter(matching))
 
     def _first_free(self) -> int:
-        return max((chunk.last + 1 for chunk in self._list()), default=0)
+        return -(-max((chunk.last + 1 for chunk in self._list()), default=0) // self._gap) * self._gap
 
     def _list(self) -> Collection[Chunk]:
         """Return every file that is there now. A file never changes, so only those that are new are looked at."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from upath import UPath
 
+from learnable.data.errors import LearnableError
 from learnable.data.ledger.key_index import KeyIndex
 from learnable.data.ledger.ledger import Ledger
 from learnable.data.ledger.partition import (
@@ -20,8 +23,10 @@ from learnable.data.ledger.partition import (
     read_in_order,
     whole_table,
 )
-from learnable.data.storage.places import remove, sweep
+from learnable.data.progress import progress
+from learnable.data.storage.places import local_path, remove
 
+MANY_FILES = 32  # fewer, and a run merges at its end
 MERGED_BYTES = 1 << 20  # of compressed files: whoever reads has a few of them, unpacked, in memory
 
 
@@ -103,27 +108,58 @@ def compact(ledger: Ledger) -> tuple[int, int]:
 
     A merged file is durable before those it replaces go, and takes their place from that moment on.
     """
-    sweep(ledger.root)
     before = after = 0
     for partition in _partitions(ledger):
         before += len(partition.chunks()) + len(partition.replaced())
-        for run in _runs(partition.chunks()):
-            table = pa.concat_tables(read_in_order(run, whole_table), promote_options="default")
-            partition.write(table, run[0].first, run[-1].last)
-        for chunk in partition.replaced():
-            remove(chunk.path)
+        _merge(ledger, partition)
         partition.save_keys()
         after += len(partition.chunks())
     return before, after
 
 
-def _runs(chunks: list[Chunk]) -> Iterator[list[Chunk]]:
-    """Yield runs of two or more chunks that together stay below `MERGED_BYTES`."""
+def compact_used(ledger: Ledger) -> None:
+    """Merge small files of the parts that a run used, where they became many, so that the next run begins with few.
+
+    A run that came to its end does not fail for it: what cannot be merged stays as it is.
+    """
+    try:
+        for partition in ledger.used:
+            _merge(ledger, partition, MANY_FILES)
+    except (OSError, LearnableError) as error:
+        progress().note(f"small files of the ledger were not merged: {error}")
+
+
+def _merge(ledger: Ledger, partition: Partition, least: int = 1) -> None:
+    """Merge small files where that makes `least` fewer, and remove those that merged ones replace."""
+    runs = list(_runs(partition.chunks(), _read_sizes(partition.folder)))
+    for run in runs if sum(len(run) - 1 for run in runs) >= least else ():
+        table = pa.concat_tables(read_in_order(run, whole_table), promote_options="default")
+        ledger.check_lock()
+        partition.write(table, run[0].first, run[-1].last)
+    for chunk in partition.replaced():
+        ledger.check_lock()
+        remove(chunk.path)
+
+
+def _read_sizes(folder: UPath) -> dict[str, int]:
+    """Return the bytes of each file of a folder, which is asked once: object storage is slow to answer."""
+    try:
+        if (local := local_path(folder)) is None:
+            files = folder.fs.ls(folder.path, detail=True)
+            return {str(file["name"]).rpartition("/")[2]: int(file["size"]) for file in files}
+        with os.scandir(local) as entries:
+            return {entry.name: entry.stat().st_size for entry in entries}
+    except FileNotFoundError:
+        return {}
+
+
+def _runs(chunks: list[Chunk], sizes: dict[str, int]) -> Iterator[list[Chunk]]:
+    """Yield runs of two or more chunks, with no number missing, that together stay below `MERGED_BYTES`."""
     run: list[Chunk] = []
     size = 0
     for chunk in chunks:
-        length = chunk.path.stat().st_size
-        if run and size + length > MERGED_BYTES:
+        length = sizes[chunk.name]
+        if run and (size + length > MERGED_BYTES or chunk.first > run[-1].last + 1):
             if len(run) > 1:
                 yield run
             run, size = [], 0

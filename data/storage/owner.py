@@ -17,7 +17,18 @@ from learnable.data.errors import LearnableError
 
 
 class StoreLock(Protocol):
-    """The right to write a store, while nobody has taken it away."""
+    """The right to write a part of a store, while nobody has taken it away."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether nobody else can write any part, up to `share`."""
+
+    @property
+    def taken_over(self) -> bool:
+        """Whether it was taken from a holder that may still be writing."""
+
+    def share(self) -> None:
+        """Let those in who write other parts. Raises `LearnableError` where that cannot be."""
 
     def check(self) -> None:
         """Raise `LearnableError` when the store is no longer ours; a local store always is."""

@@ -65,6 +65,21 @@ def put(place: UPath, data: bytes) -> None:
         _put_object(place, data)
 
 
+def create(place: UPath, data: bytes) -> bool:
+    """Put a new object, and return whether it is new: one that is there stays. Raises `OSError` as `put` does."""
+    try:
+        place.fs.pipe_file(place.path, data, mode="create")
+    except FileExistsError:
+        return False
+    except (NotImplementedError, TypeError, ValueError):
+        put(place, data)  # a driver that creates nothing exclusively; nor does it hold a lease
+    except Exception:  # each driver has errors of its own, also for what exists
+        if place.exists():
+            return False
+        put(place, data)
+    return True
+
+
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a file beside `path`, make it durable, then rename it into place.
 
@@ -92,11 +107,15 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
 def sweep(root: UPath) -> int:
     """Remove what a killed writer left half-made under a local `root`; return how many files and folders went.
 
-    Only the holder of the store's lock may call it.
+    Only who writes there alone may call it: what somebody is just writing would go too. The store of evaluations in a
+    store has writers of its own.
     """
     if (path := local_path(root)) is None:
         return 0
-    files, folders = list(path.rglob(".*.partial")), list(path.glob("curated/*/.staging-*"))
+    others = path / "evaluations"
+    files = [file for file in path.rglob(".*.partial") if others not in file.parents]
+    files += path.glob(".locks/*/.reserve")
+    folders = list(path.glob("curated/*/.staging-*"))
     for file in files:
         file.unlink(missing_ok=True)
     for folder in folders:

@@ -13,13 +13,14 @@ from dataclasses import dataclass, fields, replace
 
 import polars as pl
 
+from learnable.data.policies import Policy
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.statistics.groups import group_stats
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.engines import policy_for
-from learnable.flows.run import Run, locked_store, new_run_id
+from learnable.flows.run import locked_store, start_run
 from learnable.flows.sampling.sampler import open_sampling
 from learnable.flows.settings import CurateSettings
 from learnable.flows.settings.evaluation import MeasuringSettings
@@ -42,14 +43,13 @@ def measure_policy(settings: CurateSettings, held_out: HeldOutPrompts, *, greedy
     Raises `LearnableError` when the engine or a verifier is given up, `InterruptedRunError` for Ctrl-C: the same call
     goes on from there.
     """
-    with locked_store(settings) as store:
-        run = Run(new_run_id(), settings, policy_for(settings), store)
-        progress().stage(f"Held-out reward of {run.policy.policy_id}")
-        groups, generated = _roll_out(run, held_out.prompts)
-        likeliest, more = _roll_out(_as_greedy(run), held_out.prompts) if greedy else (groups.clear(), 0)
+    policy = policy_for(settings)
+    progress().stage(f"Held-out reward of {policy.policy_id}")
+    groups, generated = _roll_out(settings, policy, held_out.prompts)
+    likeliest, more = _roll_out(_as_greedy(settings), policy, held_out.prompts) if greedy else (groups.clear(), 0)
     return Measured(
         Evaluation(
-            policy_id=run.policy.policy_id,
+            policy_id=policy.policy_id,
             prompts=_join(held_out, groups, likeliest, settings.group_size),
             tokens=_count_tokens(held_out.prompts, groups) + _count_tokens(held_out.prompts, likeliest),
             seconds=0.0,
@@ -64,15 +64,18 @@ def fix_budget(settings: CurateSettings, group_size: int) -> CurateSettings:
     return replace(settings, budget=SamplingBudget("fixed"), group_size=group_size)
 
 
-def _as_greedy(run: Run) -> Run:
-    values = {field.name: getattr(run.settings, field.name) for field in fields(CurateSettings)}
-    given = {**values, "sampling": run.settings.sampling.as_greedy, "group_size": 1}
-    return replace(run, settings=MeasuringSettings(**given))
+def _as_greedy(settings: CurateSettings) -> CurateSettings:
+    values = {field.name: getattr(settings, field.name) for field in fields(CurateSettings)}
+    return MeasuringSettings(**{**values, "sampling": settings.sampling.as_greedy, "group_size": 1})
 
 
-def _roll_out(run: Run, prompts: Sequence[Prompt]) -> tuple[pl.DataFrame, int]:
+def _roll_out(settings: CurateSettings, policy: Policy, prompts: Sequence[Prompt]) -> tuple[pl.DataFrame, int]:
     """Return a row for each prompt that has rollouts, with the columns `COUNTED`, and how many are new."""
-    with open_sampling(run, PromptSet(list(prompts))) as sampling, sampling.interruptible():
+    with (
+        locked_store(settings, policy) as store,
+        open_sampling(start_run(settings, policy, store), PromptSet(list(prompts))) as sampling,
+        sampling.interruptible(),
+    ):
         sampling.collector.settle()
         sampling.generate(sampling.find_missing(sampling.schedule.request_pilot()))
         sampling.collector.finish()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +13,6 @@ from learnable.data.records import SIMULATED_VERIFIER, Sampling
 from learnable.flows.engines import policy_for
 from learnable.flows.evaluating.completions import Measured, fix_budget, measure_policy
 from learnable.flows.evaluating.report import EvalReport, OtherPolicy, read_eval_report
-from learnable.flows.run import locked_store
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.evaluation import EvalSettings, find_set_store, name_store
 from learnable.train.preflight.shards import find_changed_verifiers
@@ -42,9 +39,8 @@ def run_evaluation(settings: EvalSettings) -> EvalReport:
     run_settings.engine.check()
     policy_for(run_settings)
     other = _find_other(settings, run_settings)
-    with _stores(settings, curated, run_settings):
-        theirs = measure_policy(other, held_out, greedy=settings.greedy) if isinstance(other, CurateSettings) else other
-        measured = measure_policy(run_settings, held_out, greedy=settings.greedy)
+    theirs = measure_policy(other, held_out, greedy=settings.greedy) if isinstance(other, CurateSettings) else other
+    measured = measure_policy(run_settings, held_out, greedy=settings.greedy)
     report = _build_report(settings, curated, run_settings.sampling, measured, theirs)
     return replace(report, seconds=round(time.monotonic() - started, 2))
 
@@ -104,13 +100,6 @@ def _find_other(settings: EvalSettings, run_settings: CurateSettings) -> CurateS
     other = replace(run_settings, policy=settings.against)
     policy_for(other)
     return other
-
-
-@contextmanager
-def _stores(settings: EvalSettings, curated: CuratedSet, run_settings: CurateSettings) -> Iterator[None]:
-    """Be the only writer of the store and of the evaluations in it: whoever opens a store sweeps all of its folders."""
-    with locked_store(replace(run_settings, store=settings.store or _find_store(curated))), locked_store(run_settings):
-        yield
 
 
 def _find_store(curated: CuratedSet) -> str:

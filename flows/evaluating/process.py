@@ -37,7 +37,7 @@ from learnable.train.results.evaluation import (
     read_held_out,
 )
 
-PATIENCE = 20.0  # seconds: a curation may hold the store of the set for hours, and this run then keeps its own
+PATIENCE = 20.0  # seconds: another evaluation of this policy may take hours, and this run then keeps its own
 
 
 def main(path: Path, emit: OnEvent) -> None:
@@ -67,15 +67,14 @@ def measure_held_out(settings: EvaluationSettings, held_out: HeldOutPrompts) -> 
 def _locked(settings: EvaluationSettings) -> Iterator[str]:
     """Lock the store for the completions: that of the evaluations in `settings.store`, or one beside the output.
 
-    Whoever opens a store sweeps all of its folders, so both are locked. A run whose own store has some goes on there.
+    A run whose own store has some goes on there.
     """
     own = name_store(Path(settings.output).parent, settings.seed)
     with ExitStack() as locks:
         if settings.store and not find_place(own).exists():
             shared = name_store(settings.store, settings.seed)
             try:
-                for place in (settings.store, shared):
-                    locks.enter_context(locked_store(_make_run_settings(settings, place), wait=PATIENCE))
+                locks.enter_context(locked_store(_make_run_settings(settings, shared), wait=PATIENCE))
             except LearnableError as reason:
                 locks.close()
                 progress().note(f"held-out completions are kept in {own!r} alone: {reason}")

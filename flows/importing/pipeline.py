@@ -110,7 +110,7 @@ def _import_rollouts(settings: ImportSettings, files: RolloutFiles, started: flo
     judged = judged_prompts(survey.questions, curation, family, bad_rows) if judge else {}
     pool = pool_of(list(judged.values() if judge else given.values()), curation)
     pool.bad_rows = survey.bad_rows + bad_rows.settle()
-    with locked_store(curation) as store:
+    with locked_store(curation, policy) as store:
         run = start_run(curation, policy, store)
         new = _store(run, files, survey, scale, given, judged=bool(judge))
         report = _publish(run, pool, _collect(run, pool), started)
@@ -147,7 +147,7 @@ def _import_counts(settings: ImportSettings, columns: CountColumns, started: flo
     engine = ImportedSettings(COUNTS, names)
     recorded = name_recorded(COUNTS, RewardScale())
     why = _why_no_set(settings, models, mine)
-    with locked_store(settings.curation) as store:
+    with locked_store(settings.curation, whole=True) as store:
         summary = store_counts(store.root, [row.count for row in found])
         report = ImportReport(COUNTS, "pass counts", names, recorded, bad_rows=bad_rows.count, counts=summary, why=why)
         if why:

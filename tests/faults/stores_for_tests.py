@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-LASTING = {".lock"}
+LASTING = {".lock", ".locks"}
 
 
 def files(folder: Path) -> dict[str, str]:

@@ -14,7 +14,7 @@ from upath import UPath
 
 from learnable.data.errors import LearnableError
 from learnable.data.storage import lease
-from learnable.data.storage.lease import LEASE_FILE, hold_lease
+from learnable.data.storage.lease import LEASES, WHOLE, hold_lease
 from learnable.data.storage.lock import hold_store
 from learnable.data.storage.owner import Owner, Waiting
 from tests.data.storage.object_store_for_tests import ObjectStore, object_store
@@ -75,12 +75,18 @@ def waiting(seconds: float = 0) -> Waiting:
     return Waiting("X", seconds, str)
 
 
+def names(root: UPath) -> list[str]:
+    root.fs.invalidate_cache()
+    return sorted(path.rsplit("/", 1)[1] for path in root.fs.ls((root / LEASES).path, detail=False))
+
+
 def read(root: UPath) -> dict[str, object]:
-    return json.loads(root.fs.cat_file((root / LEASE_FILE).path))
+    """Return the newest generation, which is one of less than ten."""
+    return json.loads(root.fs.cat_file((root / LEASES / names(root)[-1]).path))
 
 
-def write(root: UPath, data: bytes = OTHERS_LEASE) -> None:
-    root.fs.pipe_file((root / LEASE_FILE).path, data)
+def write(root: UPath, data: bytes = OTHERS_LEASE, number: int = 1) -> None:
+    root.fs.pipe_file((root / LEASES / f"{WHOLE}-{number}").path, data)
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -100,42 +106,57 @@ def test_a_lease_is_taken_over_once_its_beats_have_stopped_for_six(memory: UPath
     with hold_lease(memory, Patience(clock, beat), 10) as lock:
         assert 3000 - 50 + 60 <= clock.now <= 3000 + 60 + 10 + 2 * lease.LEASE_POLL_SECONDS
         assert read(memory)["token"] != "theirs"
+        assert lock.taken_over
         lock.check()
-    assert not memory.fs.exists((memory / LEASE_FILE).path)
+    assert names(memory) == [f"{WHOLE}-2"]
+    assert read(memory)["released"]
 
 
-def test_a_lease_taken_over_is_not_believed_until_it_has_stayed(memory: UPath, clock: Clock) -> None:
-    seen = []
-
-    def look() -> None:
-        if not seen:  # somebody slower deletes what we created, and creates their own
-            write(memory)
-        seen.append(read(memory)["token"])
-
-    clock.at_sleep = look
-    write(memory, b"garbage")
-    with hold_lease(memory, Patience(clock), 10):
-        assert seen == ["theirs", read(memory)["token"]]
+def test_a_released_lease_is_taken_at_once_and_generations_go_on_counting(memory: UPath, clock: Clock) -> None:
+    for generation in (1, 2, 3):
+        with hold_lease(memory, waiting(), 10) as lock:
+            assert names(memory) == [f"{WHOLE}-{generation}"]
+            assert not lock.taken_over
 
 
-def test_a_lease_that_somebody_deletes_in_its_place_is_no_fault_of_the_server(
-    remote: UPath, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("cleared", [False, True])
+def test_of_two_who_see_a_lease_expire_the_slower_one_waits(
+    memory: UPath, monkeypatch: pytest.MonkeyPatch, clock: Clock, cleared: bool
 ) -> None:
-    """Two see a lease expire: the slower one deletes what the other has just created."""
-    create, deleted = lease.Lease._create_once, []
+    """It is halted before it creates the next generation, which is there by then, or is past and cleared away."""
+    create, halted = lease.Lease._create_once, []
 
-    def create_and_lose(one: lease.Lease, path: str) -> bool:
-        created = create(one, path)
-        if not deleted:
-            deleted.append(path)
-            remote.fs.rm_file(path)
-        return created
+    def create_late(one: lease.Lease, name: str) -> bool:
+        if not halted:
+            halted.append(name)
+            write(memory, number=3 if cleared else 2)
+        return create(one, name)
 
-    monkeypatch.setattr(lease.Lease, "_create_once", create_and_lose)
-    with hold_lease(remote, waiting()) as lock:
-        lock.check()
-        assert [name.rsplit("/", 1)[1] for name in remote.fs.ls(str(remote), detail=False)] == [LEASE_FILE]
-    assert deleted == [(remote / LEASE_FILE).path]
+    def let_go() -> None:
+        if clock.now > 1100 and len(names(memory)) == 1 + (not cleared):
+            write(memory, json.dumps({"token": "theirs", "released": True}).encode(), 3 if cleared else 2)
+
+    write(memory, b"garbage")
+    monkeypatch.setattr(lease.Lease, "_create_once", create_late)
+    with hold_lease(memory, Patience(clock, let_go), 10):
+        assert clock.now > 1100
+        assert names(memory) == [f"{WHOLE}-{4 if cleared else 3}"]
+    assert halted == [f"{WHOLE}-2"]
+
+
+def test_parts_are_taken_beside_each_other_and_the_whole_alone(memory: UPath, clock: Clock) -> None:
+    def ask(part: str) -> None:
+        with pytest.raises(LearnableError, match="is in use by"), hold_lease(memory, waiting(), 10, part):
+            pass
+
+    with hold_lease(memory, waiting(), 10, "a"), hold_lease(memory, waiting(), 10, "b"):
+        ask("a")
+        ask(WHOLE)
+    with hold_lease(memory, waiting(), 10):
+        ask("a")
+        ask(WHOLE)
+    with hold_lease(memory, waiting(), 10, "a"):
+        pass
 
 
 def test_one_of_many_takes_an_expired_lease(remote: UPath, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,14 +183,13 @@ def test_a_holder_learns_that_its_lease_was_taken(
     remote: UPath, monkeypatch: pytest.MonkeyPatch, left: bytes | None, whom: str
 ) -> None:
     monkeypatch.setattr(lease, "EXPIRY", 600)
-    path = (remote / LEASE_FILE).path
     with hold_lease(remote, waiting(), beat_seconds=0.2) as lock:
         lock.check()
-        remote.fs.rm_file(path) if left is None else write(remote, left)
+        remote.fs.rm_file((remote / LEASES / f"{WHOLE}-1").path) if left is None else write(remote, left, 2)
         until(lambda: is_lost(lock))
         with pytest.raises(LearnableError, match=rf"lease on store 's3://.* was lost to {whom}.*: stop, the same"):
             lock.check()
-    assert remote.fs.exists(path) == (left is not None)
+    assert remote.fs.exists((remote / LEASES / f"{WHOLE}-2").path) == (left is not None)
 
 
 def is_lost(lock: lease.StoreLock) -> bool:
@@ -195,14 +215,14 @@ def test_an_overdue_lease_is_not_revived(memory: UPath, clock: Clock) -> None:
         time.sleep(0.3)
         with pytest.raises(LearnableError, match="was lost: it could not be renewed"):
             lock.check()
-    assert memory.fs.exists((memory / LEASE_FILE).path)  # somebody may be taking it over just now
+    assert not read(memory)["released"]  # somebody may be taking it over just now
 
 
 def test_failed_beats_are_borne(server: ObjectStore, remote: UPath, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lease, "EXPIRY", 600)
     with hold_lease(remote, waiting(), beat_seconds=0.1) as lock:
         failed = server.failed
-        server.fail_puts(3, LEASE_FILE)
+        server.fail_puts(3, LEASES)
         until(lambda: server.failed == failed + 3)
         beat = read(remote)["beat"]
         until(lambda: read(remote)["beat"] > beat)
@@ -214,7 +234,7 @@ def test_beats_that_fail_for_too_long_lose_the_lease(
 ) -> None:
     monkeypatch.setattr(lease, "EXPIRY", 20)
     with hold_lease(remote, waiting(), beat_seconds=0.1) as lock:
-        server.fail_puts(1000, LEASE_FILE)
+        server.fail_puts(1000, LEASES)
         beat = read(remote)["beat"]
         until(lambda: is_lost(lock))
         with pytest.raises(LearnableError, match=r"was lost: it could not be renewed for 2 s \(OSError: .*internal"):
@@ -224,7 +244,7 @@ def test_beats_that_fail_for_too_long_lose_the_lease(
 
 
 def test_a_lease_whose_creation_was_done_but_not_answered_is_ours(server: ObjectStore, remote: UPath) -> None:
-    server.fail_puts(1, LEASE_FILE, stored=True)
+    server.fail_puts(1, LEASES, stored=True)
     with hold_lease(remote, waiting()) as lock:
         lock.check()
 
@@ -268,4 +288,4 @@ def test_a_file_system_without_exclusive_creation_is_refused(
     monkeypatch.setattr(MemoryFileSystem, "pipe_file", pipe_file)
     with pytest.raises(LearnableError, match=r"store 'memory://.* cannot be locked \(its "), hold_store(memory):
         pass
-    assert not memory.fs.exists((memory / LEASE_FILE).path)
+    assert not memory.fs.exists((memory / LEASES).path) or names(memory) == []

@@ -17,7 +17,7 @@ import pytest
 from upath import UPath
 
 from learnable.data.errors import LearnableError
-from learnable.data.storage import lease, owner
+from learnable.data.storage import lease, lock, owner
 from learnable.data.storage.lock import OWNER_FILE, hold_store
 from learnable.data.storage.owner import Owner
 from tests.data.storage.object_store_for_tests import object_store
@@ -192,13 +192,104 @@ def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
         pass
 
 
-def test_a_file_system_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(params=["refused", "on one machine alone"])
+def mount(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder on a mount that has no locks, or whose locks nobody else sees: each believes that it is alone."""
+
     def flock(*_: object) -> None:
-        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+        if request.param == "refused":
+            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr(fcntl, "flock", flock)
-    with pytest.raises(LearnableError, match=r"cannot be locked \(Function not implemented\)"), hold_store(tmp_path):
+    if request.param != "refused":
+        mounts = tmp_path / "mountinfo"
+        mounts.write_text(
+            "22 1 0:21 / / rw - ext4 /dev/sda rw\n"
+            f"40 22 0:50 / {tmp_path}/shared\\040mount rw - fuse.sshfs host:/x rw\n"
+        )
+        monkeypatch.setattr(lock, "MOUNTS", mounts)
+    monkeypatch.setattr(lease, "LEASE_POLL_SECONDS", 0.05)
+    folder = tmp_path / "shared mount" / "store"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_where_locks_do_not_hold_a_lease_does(mount: Path) -> None:
+    told = []
+    with hold_store(mount, "p", wait=0) as mine, hold_store(mount, "q", wait=0):
+        assert not mine.alone
+        for part in ("p", ""):
+            with (
+                pytest.raises(LearnableError, match=r"in use by process \d+ on .* for 0 s"),
+                hold_store(mount, part, wait=0),
+            ):
+                pass
+        mine.check()
+    with (
+        hold_store(mount, wait=0),
+        pytest.raises(LearnableError, match="in use"),
+        hold_store(mount, "p", wait=0.2, on_wait=told.append),
+    ):
         pass
+    assert len(told) == 1
+
+
+def test_a_killed_holder_on_such_a_mount_loses_the_lease(mount: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "BEAT_SECONDS", 0.1)
+    leases = mount / lease.LEASES
+    leases.mkdir()
+    (leases / "p-7").write_text('{"owner": ')  # killed as it wrote
+    with hold_store(mount, "p", wait=60) as later:
+        assert later.taken_over
+        assert sorted(path.name for path in leases.iterdir()) == ["p-8"]
+
+
+def test_parts_of_a_store_have_a_writer_each(root: UPath) -> None:
+    told: list[str] = []
+    with hold_store(root, "p", wait=0) as first:
+        first.share()
+        with hold_store(root, "q", wait=0) as second:
+            assert not second.alone
+            for part in ("p", "q", ""):
+                with pytest.raises(LearnableError, match=r"in use by process"), hold_store(root, part, wait=0):
+                    pass
+    with (
+        hold_store(root, wait=0) as whole,
+        pytest.raises(LearnableError, match=r"in use by process"),
+        hold_store(root, "p", wait=0.2, on_wait=told.append),
+    ):
+        whole.check()
+    assert len(told) == 1
+
+
+def test_who_is_alone_lets_others_in_when_it_has_swept(tmp_path: Path) -> None:
+    came = threading.Event()
+
+    def second() -> None:
+        with hold_store(tmp_path, "q", wait=0):  # a sweep is waited for
+            came.set()
+
+    with hold_store(tmp_path, "p", wait=0) as first:
+        assert first.alone
+        thread = threading.Thread(target=second)
+        thread.start()
+        assert not came.wait(0.3)
+        first.share()
+        assert came.wait(30)
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_shared"), [("ext4", False), ("fuseblk", False), ("nfs4", True), ("fuse.s3fs", True), ("cifs", True)]
+)
+def test_mounts_that_other_machines_may_see(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, is_shared: bool
+) -> None:
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(f"1 0 0:1 / / rw - overlay x rw\n2 1 0:2 / {tmp_path} rw shared:1 - {kind} x rw\n")
+    monkeypatch.setattr(lock, "MOUNTS", mounts)
+    assert lock.is_shared_mount(tmp_path / "a") == is_shared
+    assert not lock.is_shared_mount(Path("/elsewhere"))
 
 
 @pytest.mark.parametrize(
