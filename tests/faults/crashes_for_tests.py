@@ -21,6 +21,7 @@ from threading import RLock
 from typing import Any
 
 from learnable.data.errors import LearnableError
+from learnable.data.ledger import upkeep
 from learnable.data.ledger.upkeep import compact
 from learnable.data.records import content_id
 from learnable.data.storage import places
@@ -93,6 +94,12 @@ def merge(folder: Path) -> None:
         compact(store.ledger)
 
 
+def tidy(folder: Path) -> None:
+    """A run that merges its files at its end."""
+    upkeep.MANY_FILES = 1
+    run_small(small_settings(folder))
+
+
 def leave_outside(folder: Path) -> None:
     """A run whose store cannot be written: its first chunk is kept in the cache."""
     sync = places.sync
@@ -113,6 +120,7 @@ JOBS: dict[str, tuple[Job, Job]] = {
     "first": (first, small_settings),
     "grow": (grow, first),
     "merge": (merge, first),
+    "tidy": (tidy, small_settings),
     "deliver": (first, leave_outside),
 }
 

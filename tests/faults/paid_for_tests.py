@@ -1,6 +1,7 @@
 """`learnable` with a simulated engine that keeps books: each rollout handed over is a line of the file `$PAID`.
 
-The line is written when the run asks for the next group: it has taken this one then, and must not lose it.
+The line is written when the run asks for the next group: it has taken this one then, and must not lose it. `$POLICY`
+names another policy, and `$BEAT_SECONDS` are those of a lease.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from learnable.cli.app import main
+from learnable.data.policies import Policy
 from learnable.data.records import Sampling
+from learnable.data.storage import lease
 from learnable.flows.sampling import engine_loop as rollout
 from learnable.rollouts import simulated
 from learnable.rollouts.protocol import Answer, GroupRequest
+from learnable.rollouts.settings import SimulatedSettings
 
 generate = simulated.SimulatedEngine.generate
 
@@ -30,5 +34,9 @@ def generate_on_the_books(
 
 if __name__ == "__main__":
     rollout.FIRST_DELAY = float(os.environ.get("FIRST_DELAY", rollout.FIRST_DELAY))
+    lease.BEAT_SECONDS = float(os.environ.get("BEAT_SECONDS", lease.BEAT_SECONDS))
     simulated.SimulatedEngine.generate = generate_on_the_books  # type: ignore[method-assign]
+    if name := os.environ.get("POLICY"):
+        simulated.SimulatedEngine.policy_id = name
+        SimulatedSettings.find_policy = lambda *_, **__: Policy(name, name)  # type: ignore[method-assign]
     main()

@@ -13,10 +13,10 @@ from learnable.flows.sampling import chunk_writer as chunks
 from tests.faults.crashes_for_tests import CHUNK, GROWN, merge
 from tests.faults.runs_for_tests import Shell
 from tests.faults.scripted_for_tests import GROUP_SIZE, SCRIPT, engine_of, run_small, small_settings
-from tests.faults.stores_for_tests import check_rollouts, check_scores, files, leftovers, parts, rollouts
+from tests.faults.stores_for_tests import check_rollouts, check_scores, leftovers, parts, rollouts
 from tests.support.paths import ROOT
 
-CASES = [("first", GROUP_SIZE), ("grow", GROWN), ("merge", GROUP_SIZE), ("deliver", GROUP_SIZE)]
+CASES = [("first", GROUP_SIZE), ("grow", GROWN), ("merge", GROUP_SIZE), ("tidy", GROUP_SIZE), ("deliver", GROUP_SIZE)]
 
 
 @pytest.mark.parametrize(("job", "group_size"), CASES)
@@ -38,15 +38,20 @@ def test_at_every_touch(shell: Shell, monkeypatch: pytest.MonkeyPatch, job: str,
 
 def go_on(place: Path, job: str, group_size: int) -> Mapping[str, Any]:
     """Do again what was crashed; return the parts that a run publishes then."""
-    before, paid = files(place / "store" / "rollouts"), paid_for(place)
+    before, paid = rows_of(place), paid_for(place)
     settings = small_settings(place, group_size)
     engine = engine_of(settings)
     report = run_small(settings, engine)
     assert len(engine.paid) == group_size * len(SCRIPT) - len(paid)
-    assert before.items() <= files(place / "store" / "rollouts").items()
+    assert before <= rows_of(place)
     if job == "merge":
         merge(place)
     return parts(Path(report.curated))
+
+
+def rows_of(place: Path) -> set[tuple[str, str]]:
+    """Return the rollouts that lie in the store, with their texts."""
+    return set(rollouts(place / "store").select("rollout_id", "completion").rows())
 
 
 def paid_for(place: Path) -> set[str]:
