@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,24 +29,32 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[UPath]:
 
 def start(shell: Shell, store: UPath, policy: str) -> Run:
     books = f"paid-{policy}-{len(shell.runs)}"
-    run = shell.start(*FIND, "--store", str(store), program=PAID, PAID=books, POLICY=policy, BEAT_SECONDS="0.5")
+    run = shell.start(*FIND, "--store", str(store), program=PAID, PAID=books, POLICY=policy, BEAT_SECONDS="4")
     run.books = shell.folder / books  # type: ignore[attr-defined]
     return run
 
 
+def chunks(store: UPath, policy: str) -> list[UPath]:
+    folder = store / "rollouts" / policy
+    return list(folder.glob("*/*.parquet")) if folder.is_dir() else []
+
+
 def stored(store: UPath, policy: str) -> dict[str, str]:
     """Return the completions of a policy by rollout, each of which lies there once."""
-    folder = store / "rollouts" / policy
-    files = list(folder.glob("*/*.parquet")) if folder.is_dir() else []
-    rows = pl.concat([pl.read_parquet(file.read_bytes()) for file in files]) if files else pl.DataFrame()
-    found = dict(zip(rows["rollout_id"], rows["completion"], strict=True)) if files else {}
-    assert len(found) == rows.height
+    tables = [pl.read_parquet(file.read_bytes()) for file in chunks(store, policy)]
+    found = {row: text for table in tables for row, text in table.select("rollout_id", "completion").rows()}
+    assert len(found) == sum(table.height for table in tables)
     return found
 
 
 def wait_for_more(run: Run, store: UPath, policy: str) -> None:
-    before = len(stored(store, policy))
-    assert run.wait_until(lambda: len(stored(store, policy)) > before), run.err
+    before = len(chunks(store, policy))
+
+    def is_there() -> bool:
+        time.sleep(0.2)  # the server of the objects is in this process
+        return len(chunks(store, policy)) > before
+
+    assert run.wait_until(is_there), run.err
 
 
 def kill(run: Run, store: UPath, policy: str) -> set[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from upath import UPath
 
 from learnable.data.curated import curated_set as module
 from learnable.data.curated.curated_set import SET_PARTS, find_versions, open_curated, publish_curated
@@ -75,6 +76,23 @@ def test_the_same_rows_are_not_published_twice(tmp_path: Path) -> None:
     assert second.manifest.parent == "v0001"
     assert open_curated(tmp_path / "set").path == second.path
     assert open_curated(first.path).path == first.path
+
+
+def test_of_two_who_publish_at_once_the_slower_one_takes_the_next_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in (UPath(tmp_path / "local"), UPath("memory://published-at-once")):
+        first, second = tmp_path / "a", tmp_path / "b"
+        for staging in (first, second):
+            staging.mkdir(exist_ok=True)
+            (staging / "README.md").write_text(staging.name)
+            (staging / "manifest.json").write_text("{}")
+        place.mkdir(parents=True, exist_ok=True)
+        assert module._publish_as(place / "v0001", first)
+        with monkeypatch.context() as patched:
+            patched.setattr(type(place), "exists", lambda _: False)  # looked before the other one came
+            assert not module._publish_as(place / "v0001", second)
+        assert (place / "v0001" / "README.md").read_text() == "a"
 
 
 def test_a_crash_half_way_publishes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
