@@ -309,13 +309,14 @@ def test_a_store_in_use_is_waited_for_briefly_and_a_run_then_keeps_its_own(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "PATIENCE", 0.0)
-    with hold_store(world.store, wait=0):
+    shared = world.store / "evaluations" / "seed-0"
+    with hold_store(shared, wait=0), hold_store(world.store, wait=0):
         found, engine, events = world.measure("first")
     assert len(engine.requests) == 2 * len(found.prompts)
     [note] = [event["message"] for event in events if event["event"] == "note"]
     assert "held-out completions are kept in" in note
     assert "is in use by process" in note
-    assert not (world.store / "evaluations").exists()
+    assert not (shared / "rollouts").exists()
     again, engine, _ = world.measure("first")  # where it began
     assert (again.prompts, engine.requests) == (found.prompts, [])
     assert world.measure("second")[1].requests
