@@ -18,6 +18,10 @@ class NothingAnsweredError(LearnableError):
     """The policy answered none of the prompts, so nothing can be said of them: exit status 1, and no set."""
 
 
+class SpentBudgetError(LearnableError):
+    """A run stopped where its budget of tokens or money ended, in good order: exit status 1, and no set."""
+
+
 class UnknownNameError(LearnableError):
     """A name that is not in a closed set; the message offers the nearest ones."""
 

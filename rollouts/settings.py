@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from math import inf
 from typing import Annotated, ClassVar, Literal
 
 from learnable.data.errors import LearnableError
@@ -52,22 +53,44 @@ class ServerSettings(EngineSettings):
     ]
     served_model: Annotated[str | None, Setting("server: the model's name there.", usual="the only one")] = None
     api_key_env: Annotated[str, Setting("server: the environment variable that holds the key.")] = "OPENAI_API_KEY"
-    concurrency: Annotated[int, Setting("server: groups under way at each endpoint.", at_least=1)] = 64
+    concurrency: Annotated[
+        int, Setting("server: most requests at once at each endpoint; how many are, follows what it takes.", at_least=1)
+    ] = 4096
     request_timeout: Annotated[float, Setting("server: seconds one group may take.", above=0)] = 600.0
     patience: Annotated[
         float,
         Setting("server: seconds without any answer before giving up.", flag="--engine-patience", above=0),
     ] = 300.0
+    max_tokens_spent: Annotated[
+        int | None,
+        Setting(
+            "server: most tokens, of prompts and completions, that a command may spend; then it stops.", at_least=1
+        ),
+    ] = None
+    max_cost: Annotated[
+        float | None, Setting("server: most money that a command may spend, in the currency of the prices.", above=0)
+    ] = None
+    prompt_price: Annotated[float, Setting("server: price of a million tokens of prompts.", at_least=0, below=inf)] = (
+        0.0
+    )
+    completion_price: Annotated[
+        float, Setting("server: price of a million tokens of completions.", at_least=0, below=inf)
+    ] = 0.0
     name: Literal["server"] = "server"
 
     def __post_init__(self) -> None:
         if not self.base_urls:
             raise LearnableError("`engine` server needs an address: give `base_urls` http://HOST:PORT/v1")
         check_settings(self)
+        if self.max_cost is not None and not self.prompt_price + self.completion_price:
+            raise LearnableError(
+                f"`max_cost` {self.max_cost:g} needs prices: give `prompt_price` and `completion_price`"
+            )
 
     def start(self, policy: Policy) -> Engine:
         """Look at the servers. Raises `LearnableError` for one that cannot be used."""
         from learnable.rollouts.server.engine import ServerEngine
+        from learnable.rollouts.server.spending import Allowance
 
         return ServerEngine(
             self.base_urls,
@@ -77,6 +100,7 @@ class ServerSettings(EngineSettings):
             concurrency=self.concurrency,
             request_timeout=self.request_timeout,
             patience=self.patience,
+            allowance=Allowance(self.max_tokens_spent, self.max_cost, self.prompt_price, self.completion_price),
         )
 
     def find_policy(self, named: str | None, *, verify: bool) -> Policy:

@@ -14,8 +14,9 @@ from learnable.rollouts.protocol import FINISH_REASONS, Answer, GroupRequest, Re
 from learnable.rollouts.server.failures import ServerFailedError, read_words, shorten
 from learnable.rollouts.server.models import Served
 
-# vLLM takes what is not given from the model's generation_config.json, and would sample otherwise than we record.
-VLLM_FIELDS: dict[str, object] = {
+# vLLM and SGLang take what is not given from the model's generation_config.json, and would sample otherwise than we
+# record. Older ones ignore the first.
+GIVEN_FIELDS: dict[str, object] = {
     "return_token_ids": True,
     "min_p": 0.0,
     "repetition_penalty": 1.0,
@@ -42,17 +43,16 @@ def write_body(
     request: GroupRequest, first: int, count: int, sampling: Sampling, served: Served
 ) -> tuple[str, JsonObject]:
     """Return the path and the JSON that request `count` completions of a group, from its `first` on."""
-    max_tokens = sampling.max_tokens if served.context is None else min(sampling.max_tokens, served.context)
     body: dict[str, Any] = {
         "model": served.model,
         "n": count,
         "seed": request.base_seed + first,  # vLLM gives child i the seed + i
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
-        "max_tokens": max_tokens,  # vLLM refuses more than its context
+        "max_tokens": cap_tokens(sampling, served),
     }
-    if served.is_vllm:
-        body |= VLLM_FIELDS
+    if served.is_vllm or served.is_sglang:
+        body |= GIVEN_FIELDS
     body |= _name_rest(sampling, served)
     prompt = message_list(request.prompt.prompt)
     if isinstance(prompt, str):
@@ -61,10 +61,17 @@ def write_body(
     return "/chat/completions", body | {"messages": prompt} | template
 
 
+def cap_tokens(sampling: Sampling, served: Served) -> int:
+    """Return the most tokens that a completion is asked for: vLLM and SGLang refuse more than their context."""
+    return sampling.max_tokens if served.context is None else min(sampling.max_tokens, served.context)
+
+
 def _name_rest(sampling: Sampling, served: Served) -> JsonObject:
     """Return what is sent only where it is given: OpenAI's own servers refuse fields that they do not know."""
     body: JsonObject = {}
-    if served.is_vllm or sampling.top_k > 0:
+    if served.is_sglang:
+        body["top_k"] = sampling.top_k or -1  # it refuses 0
+    elif served.is_vllm or sampling.top_k > 0:
         body["top_k"] = sampling.top_k
     if sampling.min_p:
         body["min_p"] = sampling.min_p
@@ -73,6 +80,7 @@ def _name_rest(sampling: Sampling, served: Served) -> JsonObject:
     if sampling.stop:
         body["stop"] = list(sampling.stop)
         body |= {"include_stop_str_in_output": True} if served.is_vllm else {}
+        body |= {"no_stop_trim": True} if served.is_sglang else {}
     return body
 
 
@@ -89,6 +97,17 @@ def read_choices(answer: object, count: int, max_tokens: int, key: str | None = 
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         why = shorten(repr(error), key)
         raise ServerFailedError(f"an answer that makes no sense: {why}", blames_request=True) from None
+
+
+def read_usage(answer: object, request: GroupRequest, choices: Sequence[Choice]) -> tuple[int, int]:
+    """Return the tokens of the prompt and of the completions that a server counted, or about as many."""
+    usage = answer.get("usage") if isinstance(answer, Mapping) else None
+    counted = [usage.get(f"{what}_tokens") if isinstance(usage, Mapping) else None for what in ("prompt", "completion")]
+    roughly = (len(request.prompt.text) // 4 + 1, sum(choice.num_tokens for choice in choices))
+    prompt, completion = (
+        number if type(number) is int and number >= 0 else rough for number, rough in zip(counted, roughly, strict=True)
+    )
+    return prompt, completion
 
 
 def make_answer(

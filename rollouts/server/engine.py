@@ -11,11 +11,14 @@ from queue import SimpleQueue
 from types import TracebackType
 
 from learnable.data.dialogue.chats import read_chat_template
+from learnable.data.errors import SpentBudgetError
 from learnable.data.policies import Policy
 from learnable.data.progress import progress
 from learnable.data.records import Prompt, Sampling, weights_id
 from learnable.rollouts.protocol import Answer, GroupRequest
-from learnable.rollouts.server.client import Access, Notice, ServerPool
+from learnable.rollouts.server.client import Notice, ServerPool
+from learnable.rollouts.server.endpoint import Access, Endpoint, find_room
+from learnable.rollouts.server.limits import ConcurrencyLimit
 from learnable.rollouts.server.models import (
     HEALTH_TIMEOUT,
     UNHASHED,
@@ -24,6 +27,7 @@ from learnable.rollouts.server.models import (
     find_served_policy,
     identify,
 )
+from learnable.rollouts.server.spending import Allowance, close_account, open_account
 
 __all__ = ["ServerEngine", "find_served_policy"]
 
@@ -44,12 +48,17 @@ class ServerEngine:
         *,
         model: str | None = None,
         api_key: str | None = None,
-        concurrency: int = 64,
+        concurrency: int = 4096,
         request_timeout: float = 600.0,
         patience: float = 300.0,
+        allowance: Allowance | None = None,
     ) -> None:
-        self._access = Access(check_key(api_key), concurrency, request_timeout, patience)
-        self._served = find_served(base_urls, policy, model, self._access.key, HEALTH_TIMEOUT)
+        key = check_key(api_key)
+        self._served = find_served(base_urls, policy, model, key, HEALTH_TIMEOUT)
+        self._access = Access(key, request_timeout, patience, any(each.is_sglang for each in self._served))
+        room = find_room(concurrency, len(self._served))
+        self._limits = [ConcurrencyLimit(room) for _ in self._served]
+        self._allowance = allowance or Allowance()
         self.policy = identify(self._served, policy)
         known = Path(self.policy.path).is_dir() or not weights_id(self.policy.policy_id).startswith(f"{UNHASHED}-")
         self.template = read_chat_template(self.policy.path, download=False) if known else None
@@ -67,14 +76,17 @@ class ServerEngine:
         """Yield each group as it finishes. See `Engine.generate`.
 
         `requests` is read in the caller's thread, half as many again as the servers take at once. Raises `EngineError`
-        when no server has answered for `patience` seconds.
+        when no server has answered for `patience` seconds, `SpentBudgetError` where the allowance is spent.
         """
-        queue = iter(requests)
-        slots = self._access.concurrency * len(self._served)
+        queue: Iterator[GroupRequest] | None = iter(requests)
         missing = 0
         with _PoolThread(self, sampling) as pool:
             while True:
-                while missing <= slots + slots // 2 and (request := next(queue, None)) is not None:
+                while queue and missing <= pool.room + pool.room // 2:
+                    if (request := next(queue, None)) is None:
+                        queue = None
+                        pool.end_requests()
+                        break
                     pool.add(request)
                     missing += 1
                 if not missing:
@@ -92,8 +104,11 @@ class _PoolThread:
 
     def __init__(self, engine: ServerEngine, sampling: Sampling) -> None:
         self._events: SimpleQueue[Answer | Notice | BaseException] = SimpleQueue()
-        put, template = self._events.put, engine.template
-        self._pool = ServerPool(engine._served, engine.policy_id, sampling, engine._access, put, template)
+        self._allowance = engine._allowance
+        access, put, template = engine._access, self._events.put, engine.template
+        endpoints = [Endpoint(*pair, access) for pair in zip(engine._served, engine._limits, strict=True)]
+        spending = open_account(self._allowance)
+        self._pool = ServerPool(endpoints, engine.policy_id, sampling, access, spending, put, template)
         self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)  # without it the caller's loop is replaced
         self._loop = self._runner.get_loop()
         self._thread = threading.Thread(target=self._run, name="server-engine", daemon=True)
@@ -108,14 +123,25 @@ class _PoolThread:
         self._call(self._pool.stop)
         self._thread.join()
 
+    @property
+    def room(self) -> int:
+        """Requests that the servers take at once."""
+        return self._pool.room
+
     def add(self, request: GroupRequest) -> None:
         """Take a request on."""
         self._call(self._pool.add, request)
+
+    def end_requests(self) -> None:
+        """Take note that no more will be added."""
+        self._call(self._pool.end_requests)
 
     def wait(self) -> Answer:
         """Return the next answer, and pass notices on; raises what ended the pool."""
         while True:
             event = self._events.get()
+            if isinstance(event, SpentBudgetError):
+                close_account(self._allowance)
             if isinstance(event, BaseException):
                 raise event
             if not isinstance(event, Notice):

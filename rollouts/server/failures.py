@@ -23,18 +23,28 @@ class RequestRefusedError(LearnableError):
 class ServerFailedError(LearnableError):
     """The request may be answered later, or by another server.
 
-    `retry_after` is the pause in seconds that the server named. `blames_request` says that the request itself may
-    be the cause. `is_grave` marks a failure that took so long that it is reported at once.
+    `kind` is the reason in two or three words, under which failures are counted. `retry_after` is the pause in seconds
+    that the server named. `blames_request` says that the request itself may be the cause. `is_grave` marks a failure
+    that took so long that it is reported at once, and `is_refusal` one that says that the server has too much to do.
     """
 
     def __init__(
-        self, reason: str, retry_after: float | None = None, blames_request: bool = False, is_grave: bool = False
+        self,
+        reason: str,
+        kind: str = "no sense",
+        *,
+        retry_after: float | None = None,
+        blames_request: bool = False,
+        is_grave: bool = False,
+        is_refusal: bool = False,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.kind = kind
         self.retry_after = retry_after
         self.blames_request = blames_request
         self.is_grave = is_grave
+        self.is_refusal = is_refusal
 
 
 class ServerHealth:
@@ -47,7 +57,7 @@ class ServerHealth:
         self.is_reported = False
         self.successes = 0
         self._failures = 0  # in a row
-        self._last_failure = float("-inf")
+        self._last_failure = self._last_success = float("-inf")
         self._ready_at = float("-inf")
 
     @property
@@ -65,11 +75,14 @@ class ServerHealth:
 
     def is_worth_reporting(self, failure: ServerFailedError) -> bool:
         """Whether `failure` should be told; true once, until the server has answered again."""
-        return not self.is_reported and (failure.is_grave or self._failures >= 2)  # in a row: one alone is not reported
+        return (
+            self.is_failing and not self.is_reported and (failure.is_grave or self._failures >= 2)
+        )  # in a row: one alone is not reported
 
-    def succeed(self) -> None:
+    def succeed(self, now: float) -> None:
         """Take note of an answer. A pause that the server named goes on."""
         self.successes += 1
+        self._last_success = now
         self._failures = 0
         self._given_up_at = None
         self.is_reported = False
@@ -77,15 +90,17 @@ class ServerHealth:
     def fail(self, failure: ServerFailedError, sent_at: float, now: float) -> None:
         """Take note of a failed request that was sent at `sent_at`.
 
-        What was in flight together fails together and counts as one failure. No pause outlasts the patience.
+        What was in flight together fails together and counts as one failure. Where others have been answered
+        meanwhile, the server does not fail. No pause outlasts the patience.
         """
         self.reason = failure.reason
-        if self._given_up_at is None:
-            self._given_up_at = now + self.patience
-        if sent_at > self._last_failure:
-            self._last_failure = now
-            self._failures += 1
-            self._rest(now, find_pause(self._failures))
+        if sent_at >= self._last_success:
+            if self._given_up_at is None:
+                self._given_up_at = now + self.patience
+            if sent_at > self._last_failure:
+                self._last_failure = now
+                self._failures += 1
+                self._rest(now, find_pause(self._failures))
         if failure.retry_after is not None and failure.retry_after > 0:
             self._rest(now, failure.retry_after)
 
@@ -109,9 +124,9 @@ def read_failure(error: Exception, key: str | None) -> Exception:
     from openai import APIConnectionError, APIStatusError, APITimeoutError
 
     if isinstance(error, TimeoutError | APITimeoutError):
-        return ServerFailedError("no answer within the request time-out", is_grave=True)
+        return ServerFailedError("no answer within the request time-out", "no answer in time", is_grave=True)
     if isinstance(error, APIConnectionError):
-        return ServerFailedError(shorten(f"connection failed: {_cause(error)}", key))
+        return ServerFailedError(shorten(f"connection failed: {_cause(error)}", key), "connection broken")
     if isinstance(error, APIStatusError):
         return _read_status(error, key)
     if isinstance(error, ValueError | RecursionError):  # of the parser: no JSON, too long a number, too deep
@@ -176,7 +191,11 @@ def _read_status(error: Any, key: str | None) -> Exception:
     if status in {408, 409, 425, 429} or status >= 500:
         retry_after = read_retry_after(error.response.headers, time.time())
         is_gateway = status in {502, 503, 504}  # the server behind it is down: no request is to blame
-        return ServerFailedError(message, retry_after, blames_request=status >= 500 and not is_gateway)
+        blames_request, is_refusal = status >= 500 and not is_gateway, status in {429, 503}
+        kind = f"status {status}"
+        return ServerFailedError(
+            message, kind, retry_after=retry_after, blames_request=blames_request, is_refusal=is_refusal
+        )
     if redirect := explain_redirect(error, key):
         return LearnableError(f"server {error.request.url} {redirect}")
     return EngineError(f"the server {error.request.url} will not be used: {message}")

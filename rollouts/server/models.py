@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -34,7 +34,7 @@ class Served:
 
     `root` is the folder or hub id that vLLM loaded, `parent` the base model of an adapter, `context` the tokens that a
     prompt and its completion may take together; each is None where the server does not say. `others` are further names
-    of what it loaded.
+    of what it loaded. `weight_version` is SGLang's word for the weights that it has loaded by now.
     """
 
     url: str
@@ -44,6 +44,8 @@ class Served:
     parent: str | None = None
     context: int | None = None
     is_vllm: bool = False
+    is_sglang: bool = False
+    weight_version: str | None = None
 
 
 def find_served_policy(
@@ -74,6 +76,7 @@ def find_served(
     if not urls:
         raise LearnableError("no server is named: give `base_urls`, for example http://127.0.0.1:8000/v1")
     served = [_choose_model(url, _list_models(url, key, timeout), policy, model, key) for url in urls]
+    served = [_ask_sglang(each, key, timeout) if each.is_sglang else each for each in served]
     if len({each.model for each in served}) > 1:
         named = ", ".join(f"{each.url} serves {each.model!r}" for each in served)
         raise LearnableError(f"the servers serve different models ({named}): name servers of one model")
@@ -98,9 +101,13 @@ def identify(served: Sequence[Served], policy: Policy | None) -> Policy:
 def check_answered_model(served: Served, answer: object) -> None:
     """Raise `LearnableError` where an answer names another model than the one that was asked.
 
-    A server may name none, a dated snapshot of the one asked, or say less or more of the path to it.
+    A server may name none, a dated snapshot of the one asked, or say less or more of the path to it. SGLang answers
+    with the version of its weights too, which may be exchanged while it serves.
     """
-    named = answer.get("model") if isinstance(answer, Mapping) else None
+    if not isinstance(answer, Mapping):
+        return
+    _check_version(served, answer.get("metadata"))
+    named = answer.get("model")
     if not isinstance(named, str) or not named:
         return
     known = [served.model, *served.others, *([served.root] if served.root else [])]
@@ -109,6 +116,15 @@ def check_answered_model(served: Served, answer: object) -> None:
             f"server {served.url} was asked for {served.model!r} and answers as {shorten(repr(named), None)}, so its "
             "completions are another policy's: ask for that one with `served_model`, or start the server under the "
             "name that it is asked by"
+        )
+
+
+def _check_version(served: Served, metadata: object) -> None:
+    version = metadata.get("weight_version") if isinstance(metadata, Mapping) else None
+    if served.weight_version is not None and version not in (None, served.weight_version):
+        raise LearnableError(
+            f"server {served.url} has exchanged its weights ({shorten(repr(version), None)} in place of "
+            f"{served.weight_version!r}), so its completions are another policy's: name the new weights with `policy`"
         )
 
 
@@ -166,17 +182,33 @@ def open_client(url: str, key: str | None, timeout: float) -> AsyncOpenAI:
     return AsyncOpenAI(base_url=url, api_key=key, timeout=limits, max_retries=0, http_client=http)
 
 
-async def _ask_models(url: str, key: str | None, timeout: float) -> Any:
-    async with asyncio.timeout(timeout), open_client(url, key, timeout) as client:
-        return await client.get("/models", cast_to=object)
+def _ask(url: str, path: str, key: str | None, timeout: float) -> Any:
+    async def ask() -> object:
+        async with asyncio.timeout(timeout), open_client(url, key, timeout) as client:
+            return await client.get(path, cast_to=object)
+
+    with ThreadPoolExecutor(1, thread_name_prefix="models") as thread:  # the caller's may have a loop under way
+        return thread.submit(asyncio.run, ask()).result()
+
+
+def _ask_sglang(served: Served, key: str | None, timeout: float) -> Served:
+    """Return what SGLang has loaded: its list of models knows only the name that it serves it by, also as `root`."""
+    from openai import OpenAIError
+
+    info: object = None
+    with suppress(OpenAIError, TimeoutError, ValueError, RecursionError):  # not there: the weights are not known
+        info = _ask(served.url.removesuffix("/v1"), "/get_model_info", key, timeout)
+    told = info if isinstance(info, Mapping) else {}
+    path, version = told.get("model_path"), told.get("weight_version")
+    root = path if isinstance(path, str) and not served.parent else None
+    return replace(served, root=root, weight_version=version if isinstance(version, str) else None)
 
 
 def _list_models(url: str, key: str | None, timeout: float) -> list[Mapping[str, Any]]:
     from openai import APIConnectionError, APIStatusError, APITimeoutError
 
     try:
-        with ThreadPoolExecutor(1, thread_name_prefix="models") as thread:  # the caller's may have a loop under way
-            answer = thread.submit(asyncio.run, _ask_models(url, key, timeout)).result()
+        answer = _ask(url, "/models", key, timeout)
         return [
             card
             for card in answer["data"]
@@ -239,6 +271,7 @@ def _read_card(url: str, card: Mapping[str, Any], cards: Sequence[Mapping[str, A
         parent=parent if isinstance(parent, str) else None,
         context=context if isinstance(context, int) and context > 0 else None,
         is_vllm=card.get("owned_by") == "vllm",
+        is_sglang=card.get("owned_by") == "sglang",
     )
 
 

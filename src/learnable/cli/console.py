@@ -20,7 +20,7 @@ from rich.markup import escape
 from learnable.cli.display.progress_bar import ConsoleProgress
 from learnable.cli.display.terminal_text import SafeConsole, has_width, read_columns
 from learnable.cli.flags import name_flags
-from learnable.data.errors import InterruptedRunError, LearnableError, NothingAnsweredError
+from learnable.data.errors import InterruptedRunError, LearnableError, NothingAnsweredError, SpentBudgetError
 from learnable.data.progress import watched_by
 
 UNSCORED, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -67,8 +67,8 @@ class Shell:
 def open_shell(*, as_json: bool, quiet: bool, stopped: str = "stopped") -> Iterator[Shell]:
     """Run a command's body, and yield the shell that it talks through.
 
-    `LearnableError` ends it with one message and status 2, or 1 where nothing was answered, Ctrl-C with status 130 and
-    the word `stopped`.
+    `LearnableError` ends it with one message and status 2, or 1 where nothing was answered or a budget is spent, Ctrl-C
+    with status 130 and the word `stopped`.
     What libraries print on stdout goes to stderr, so that stdout holds results alone. Where their reader has gone, as
     `| head` does, the rest is not said, and that is no error.
     """
@@ -98,7 +98,8 @@ def open_shell(*, as_json: bool, quiet: bool, stopped: str = "stopped") -> Itera
                 highlight=False,
                 soft_wrap=not shell.err.is_terminal,
             )
-            raise typer.Exit(UNSCORED if isinstance(error, NothingAnsweredError) else BAD_INPUT) from error
+            is_unscored = isinstance(error, NothingAnsweredError | SpentBudgetError)
+            raise typer.Exit(UNSCORED if is_unscored else BAD_INPUT) from error
         except KeyboardInterrupt as error:
             shell.err.print(f"\n{stopped}", highlight=False, soft_wrap=True)
             raise typer.Exit(INTERRUPTED) from error

@@ -49,7 +49,7 @@ def test_no_pause_outlasts_patience(pauses: list[float], patience: float) -> Non
 def test_an_answer_resets_patience_but_keeps_a_pause_that_was_pauses() -> None:
     health = ServerHealth(patience=60)
     health.fail(ServerFailedError("slow", retry_after=7), sent_at=0.0, now=0.0)
-    health.succeed()
+    health.succeed(1.0)
     assert not health.is_failing
     assert not health.is_hopeless(1000.0)
     assert health.pause_left(0.0) == 7.0
