@@ -71,15 +71,16 @@ def test_a_limit_follows_a_server_that_gets_more_slots() -> None:
 def test_a_server_that_refuses_is_hardly_asked_for_more_than_it_takes(room: int) -> None:
     server = SimulatedServer(4096, lambda under_way, _: "refused" if under_way > room else "").run(60 * room)
     later = server.values[len(server.values) // 2 :]
-    assert 0.5 * room <= sum(later) / len(later) <= 1.1 * room
+    assert 0.7 * room <= sum(later) / len(later) <= 1.1 * room
     assert server.failed < 0.2 * server.answered + FIRST
 
 
-@pytest.mark.parametrize(("share", "is_kept"), [(0.01, True), (0.3, False)])
+@pytest.mark.parametrize(("share", "is_kept"), [(0.01, True), (0.05, True), (0.3, False)])
 def test_broken_connections_halve_a_limit_where_they_are_many(share: float, is_kept: bool) -> None:
     server = SimulatedServer(1000, lambda _, draw: "broken" if draw.random() < share else "").run(20_000)
-    assert (server.limit.value >= 500) is is_kept
-    assert is_kept or server.limit.value < 10
+    later = server.values[len(server.values) // 2 :]
+    assert (sum(later) / len(later) >= 500) is is_kept
+    assert is_kept or max(later) < 10
 
 
 def test_what_was_sent_together_is_refused_once() -> None:
