@@ -51,6 +51,7 @@ class ScriptedServer:
     """An OpenAI-compatible server on a free port. Generation requests get the script's replies, then good ones.
 
     `posts` records the JSON of each generation request, in order. `always` replies to whatever the script does not.
+    `info` is what it says of itself outside of /v1, as SGLang does.
     """
 
     def __init__(
@@ -60,12 +61,14 @@ class ScriptedServer:
         models: Sequence[Json] = ({"id": MODEL},),
         models_reply: Reply = GOOD,
         always: Callable[[Json], Reply] = lambda body: GOOD,
+        info: Json | None = None,
         port: int = 0,
     ) -> None:
         self.script = list(script)
         self.models_reply = models_reply
         self.models = list(models)
         self.always = always
+        self.info = info
         self.port = port
         self.posts: list[Json] = []
         self.paths: list[str] = []
@@ -157,6 +160,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         scripted = self.server.scripted
         scripted.keys.append(self.headers.get("Authorization"))
+        if self.path == "/get_model_info":
+            self._send(Reply(404, {"detail": "Not Found"}) if scripted.info is None else Reply(body=scripted.info))
+            return
         listed = {"object": "list", "data": scripted.models}
         self._send(Reply(body=listed) if scripted.models_reply is GOOD else scripted.models_reply)
 

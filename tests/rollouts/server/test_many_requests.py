@@ -18,13 +18,13 @@ from tests.rollouts.server.busy_server_for_tests import BusyServerProcess, Manne
 pytestmark = pytest.mark.slow
 
 MANY = 2000
-UNRULY = Manners(slots=500, seconds=0.1, room=1800, gathers=1800, breaks=0.02, hangs=0.001)
+UNRULY = Manners(slots=500, seconds=0.1, room=1800, gathers=1800, breaks=0.02)
 
 
 def test_every_group_arrives_though_all_are_sent_at_once_and_memory_stays_bounded() -> None:
     """A process of 2,000 requests of 2 KB grows by less than 100 KB for each: no answer and no connection stays."""
     with BusyServerProcess(UNRULY) as server:
-        figures = run_alone(server.url, MANY, most=4096, first=MANY, timeout=60.0)
+        figures = run_alone(server.url, MANY, most=4096, first=MANY, timeout=600.0)
         counts = server.counts
     assert (figures["groups"], figures["refusals"], figures["empty"]) == (MANY, 0, 0)
     assert figures["memory_growth"] < 200
@@ -33,13 +33,14 @@ def test_every_group_arrives_though_all_are_sent_at_once_and_memory_stays_bounde
     assert counts.broken
 
 
-def test_the_limit_follows_a_server_that_refuses() -> None:
-    with BusyServerProcess(Manners(seconds=0.02, room=50, gathers=50)) as server:
-        figures = run_alone(server.url, 600, most=4096, first=50, timeout=60.0)
+def test_the_limit_follows_a_server_that_refuses_and_hangs() -> None:
+    with BusyServerProcess(Manners(seconds=0.02, room=50, hangs=0.005, breaks=0.01)) as server:
+        figures = run_alone(server.url, 600, most=4096, first=100, timeout=5.0)
         counts = server.counts
     assert figures["groups"] == 600
-    assert 0 < counts.refused < 100
-    assert counts.peak <= 100
+    assert figures["refusals"] == figures["empty"] == 0
+    assert counts.hung
+    assert counts.refused < 200
 
 
 def test_no_failure_of_a_server_becomes_a_zero(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,7 +49,7 @@ def test_no_failure_of_a_server_becomes_a_zero(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     settings = ask(tmp_path, [f"question {number}" for number in range(MANY)], str(tmp_path / "store"))
     with BusyServerProcess(UNRULY) as server:
-        engine = ServerSettings((server.url,), request_timeout=60.0)
+        engine = ServerSettings((server.url,))
         report = run_curation(replace(settings, engine=engine, group_size=2))
         counts = server.counts
     stored = pl.concat(pl.read_parquet(path) for path in (tmp_path / "store").glob("scores/**/*.parquet"))
