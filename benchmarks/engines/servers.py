@@ -23,7 +23,7 @@ from benchmarks.figures import make_parser, write_figures
 from learnable.data.policies import Policy
 from learnable.data.records import Prompt, Sampling
 from learnable.rollouts.protocol import GroupRequest, Refusal
-from learnable.rollouts.server import limits
+from learnable.rollouts.server import limits, models
 from learnable.rollouts.server.engine import ServerEngine
 from tests.rollouts.server.busy_server_for_tests import BusyServerProcess, Manners
 
@@ -78,7 +78,7 @@ def main() -> None:
         parser.add_argument(name, type=float, default=default, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.url:
-        limits.FIRST = int(arguments.first)
+        limits.FIRST, models.CONNECT_TIMEOUT = int(arguments.first), arguments.timeout
         print(json.dumps(measure(arguments.url, arguments.requests, int(arguments.most), arguments.timeout)))
         return
     figures: dict[str, dict[str, float]] = {}

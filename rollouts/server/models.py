@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 HEALTH_TIMEOUT = 10.0  # seconds: a model list needs no generation
+CONNECT_TIMEOUT = 60.0  # seconds: 2,000 connections that are opened at once take a while on a machine that is busy
 SNAPSHOT = re.compile(r"-20\d\d-?[01]\d-?[0-3]\d")  # what hosted models' names end in when they are answered by date
 UNHASHED = "served"  # with a hash of the name, in place of one of the weights
 
@@ -176,7 +177,7 @@ def open_client(url: str, key: str | None, timeout: float) -> AsyncOpenAI:
     """
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Timeout
 
-    limits = Timeout(timeout, connect=min(10.0, timeout))
+    limits = Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout))
     http = DefaultAsyncHttpxClient(follow_redirects=False, timeout=limits)  # or a key goes wherever a server says
     key = key or "EMPTY"  # the usual word for servers without keys; the openai package insists on one
     return AsyncOpenAI(base_url=url, api_key=key, timeout=limits, max_retries=0, http_client=http)

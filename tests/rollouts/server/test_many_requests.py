@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.engines.servers import run_alone
 from learnable.flows.curation.pipeline import run_curation
-from learnable.rollouts.server import limits
+from learnable.rollouts.server import limits, models
 from learnable.rollouts.settings import ServerSettings
 from tests.flows.questions_for_tests import ask
 from tests.rollouts.server.busy_server_for_tests import BusyServerProcess, Manners
@@ -46,6 +46,7 @@ def test_the_limit_follows_a_server_that_refuses_and_hangs() -> None:
 def test_no_failure_of_a_server_becomes_a_zero(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server answers right or not at all, so that a reward of less than 1 could come from a failure alone."""
     monkeypatch.setattr(limits, "FIRST", MANY)
+    monkeypatch.setattr(models, "CONNECT_TIMEOUT", 600.0)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     settings = ask(tmp_path, [f"question {number}" for number in range(MANY)], str(tmp_path / "store"))
     with BusyServerProcess(UNRULY) as server:
