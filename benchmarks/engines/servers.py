@@ -60,7 +60,7 @@ def read_peak() -> float:
     return int(line.split()[1]) / 1024
 
 
-def run_alone(url: str, requests: int, most: int, first: int = limits.FIRST, timeout: float = 20.0) -> dict[str, float]:
+def run_alone(url: str, requests: int, most: int, first: int = limits.FIRST, timeout: float = 10.0) -> dict[str, float]:
     """Measure in a process of its own, with `first` requests to begin with."""
     command = [sys.executable, "-m", "benchmarks.engines.servers", "--url", url, "--requests", str(requests)]
     command += ["--most", str(most), "--first", str(first), "--timeout", str(timeout)]
@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--url", help=argparse.SUPPRESS)  # the server of a process that `run_alone` starts
-    for name, default in (("--most", 4096), ("--first", limits.FIRST), ("--timeout", 20)):
+    for name, default in (("--most", 4096), ("--first", limits.FIRST), ("--timeout", 10)):
         parser.add_argument(name, type=float, default=default, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.url:

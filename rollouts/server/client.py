@@ -153,12 +153,11 @@ class ServerPool:
         if not self._is_last or server.seconds is None:
             return False
         now = monotonic()
-        others = [(each.rate(now), each.seconds) for each in self._endpoints if each is not server]
-        quick = [(rate, seconds) for rate, seconds in others if rate and seconds]
-        if not quick:
+        others = [each for each in self._endpoints if each is not server and each.rate(now)]
+        if not others:
             return False
-        rates, seconds = zip(*quick, strict=True)
-        return len(self._pending) / sum(rates) + min(seconds) < server.seconds
+        rate = sum(each.rate(now) for each in others)
+        return len(self._pending) / rate + min(each.seconds or 0.0 for each in others) < server.seconds
 
     def _take_next(self) -> HttpRequest | None:
         """Take the first request that may be sent: of a group that is begun, or whose cost is allowed."""
