@@ -73,13 +73,13 @@ class Spending:
         """Set aside what a group may cost at most, sent in so many requests; None where that is no longer allowed."""
         prompt = requests * (_count_bytes(request) + TEMPLATE_TOKENS)  # no tokenizer has a token of less than a byte
         completion = request.group_size * max_tokens
-        held = self._reserved
+        reserved = self._reserved
         if self.is_limited and not self.allowance.covers(
-            self.prompt_tokens + held[0] + prompt, self.completion_tokens + held[1] + completion
+            self.prompt_tokens + reserved[0] + prompt, self.completion_tokens + reserved[1] + completion
         ):
             return None
-        held[0] += prompt
-        held[1] += completion
+        reserved[0] += prompt
+        reserved[1] += completion
         return Reserve(prompt, completion, request.group_size)
 
     def spend(self, reserve: Reserve, completions: int, prompt_tokens: int, completion_tokens: int) -> None:
