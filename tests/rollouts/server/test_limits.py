@@ -68,7 +68,7 @@ def test_a_limit_follows_a_server_that_gets_more_slots() -> None:
 
 
 @pytest.mark.parametrize("room", [5, 100, 700])
-def test_a_server_that_refuses_is_hardly_asked_for_more_than_it_takes(room: int) -> None:
+def test_a_server_that_refuses_gets_hardly_more_than_it_takes(room: int) -> None:
     server = SimulatedServer(4096, lambda under_way, _: "refused" if under_way > room else "").run(60 * room)
     later = server.values[len(server.values) // 2 :]
     assert 0.7 * room <= sum(later) / len(later) <= 1.1 * room
