@@ -18,6 +18,7 @@ from learnable.data.settings import DeclaredSetting, list_settings
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.dial.aim import Aim
 from learnable.filters.stopping.budget import SamplingBudget
+from learnable.flows.scheduling.steps import Tries
 from learnable.flows.settings import (
     ChatSettings,
     CurateSettings,
@@ -62,6 +63,7 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("Evaluating: `EvalSettings`", EvalSettings),
     ("The wanted pass rate of a dial: `Aim`", Aim),
     ("Dialling: `DialSettings`", DialSettings),
+    ("Steps of a deployment's runs: `Tries`", Tries),
 )
 
 

@@ -2,23 +2,28 @@
 
 # No postponed annotations here: a deployment loads this file under another name, where Prefect could not resolve them.
 
+from typing import Annotated
+
 from prefect import flow
 
 from learnable.data.progress import progress
-from learnable.flows.curate import as_task
 from learnable.flows.refreshing.pipeline import run_refresh
 from learnable.flows.refreshing.publishing import RefreshReport, describe_changes, render_changes
 from learnable.flows.scheduling.events import name_run, show_version
+from learnable.flows.scheduling.form import Form
 from learnable.flows.scheduling.run_log import logged_unless_watched
 from learnable.flows.scheduling.runs import scheduled_run
+from learnable.flows.scheduling.steps import USUAL, Tries
 from learnable.flows.settings import RefreshSettings
 
 
 @flow(name="refresh", flow_run_name=name_run, persist_result=False)
-def refresh(settings: RefreshSettings) -> RefreshReport:
+def refresh(
+    settings: Annotated[RefreshSettings, Form(RefreshSettings)], tries: Annotated[Tries, Form(Tries)] = USUAL
+) -> RefreshReport:
     """Bring a curated set up to date with a policy that has moved. Deploy it as `learnable.flows.refresh.refresh`."""
     with scheduled_run(), logged_unless_watched() as is_logged:
-        report = run_refresh(settings, step=as_task)
+        report = run_refresh(settings, step=tries.as_task)
         if is_logged:  # nobody sees the table
             progress().note(f"{describe_changes(report)}\n{report.curated}")
     show_version(report.curated, report.run_id, "refreshed", render_changes(report))

@@ -24,6 +24,9 @@ from prefect.context import FlowRunContext
 from prefect.logging import get_run_logger
 from prefect.states import Cancelled
 
+from learnable.data.errors import LearnableError
+
+MAX_ATTEMPTS = 5  # of one run, that is brought back as often as its process or its machine dies
 SERVED = "LEARNABLE_SERVED"  # in the environment of runs whose serving process hands Ctrl-C on
 
 
@@ -32,15 +35,21 @@ def scheduled_run() -> Iterator[None]:
     """Drop the runs of this schedule that came due and did not start, and end with the process that serves it.
 
     After a run that took longer than the period, or a machine that was off, there is one run to catch up with, not one
-    for each time that was missed. Does nothing around a run that no schedule started.
+    for each time that was missed. Does nothing around a run that no schedule started. Raises `LearnableError` for a run
+    that has died too often to be started again.
     """
     context = FlowRunContext.get()
-    deployment = context.flow_run.deployment_id if context and context.flow_run else None
-    if deployment is None:
+    run = context.flow_run if context else None
+    if run is None or run.deployment_id is None:
         yield
         return
     _end_with_server()
-    dropped = drop_missed_runs(deployment)
+    if run.run_count > MAX_ATTEMPTS:
+        raise LearnableError(
+            f"this run was started {MAX_ATTEMPTS} times and came to no end: find out what kills it, such as too little "
+            "memory, and start another one, which goes on from the ledger"
+        )
+    dropped = drop_missed_runs(run.deployment_id)
     if dropped:
         get_run_logger().info("%d earlier times were missed and are not made up for", dropped)
     yield

@@ -6,20 +6,22 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import httpx
+import polars as pl
 import pytest
 from prefect.states import Failed
 
 from learnable.data.errors import LearnableError
-from learnable.flows.curate import may_pass
+from learnable.flows.scheduling.steps import may_pass
 from learnable.flows.scheduling.timetable import Timetable
 from tests.flows.scheduling.prefect_processes_for_tests import PATIENCE, Command, home_of
 
 POOL = "nights"
+ENDS = ("COMPLETED", "FAILED", "CRASHED")
 FIND = ("find", "--prompts", "rows.jsonl", "--engine", "simulated", "--store", "store", "--work-pool", POOL)
 
 
@@ -31,14 +33,14 @@ class Site:
         self.client = httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE)
         self.worker = self.start_worker()
 
-    def start_worker(self) -> Command:
-        typed = ("-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process", "--limit", "1")
+    def start_worker(self, pool: str = POOL) -> Command:
+        typed = ("-m", "prefect", "worker", "start", "--pool", pool, "--type", "process", "--limit", "1")
         often = {"PREFECT_WORKER_QUERY_SECONDS": "1", "PREFECT_API_URL": self.url}
         return Command(None, self.folder, *typed, **often)
 
-    def type(self, *words: str) -> None:
+    def type(self, *words: str, program: str = "learnable") -> None:
         """Type a command to its end."""
-        command = [sys.executable, "-m", "learnable", *words]
+        command = [sys.executable, "-m", program, *words]
         environment = home_of(self.folder) | {"PREFECT_API_URL": self.url}
         done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -57,10 +59,11 @@ class Site:
     def deployment(self, name: str) -> dict[str, Any]:
         return dict(self.send("GET", f"deployments/name/{name}").raise_for_status().json())
 
-    def start_run(self, name: str, /, **settings: Any) -> httpx.Response:
+    def start_run(self, name: str, settings: Mapping[str, Any], **others: Any) -> httpx.Response:
         """Start a run as the form of the UI does: what the deployment has, with some of it changed."""
         there = self.deployment(name)
-        parameters = {"settings": there["parameters"]["settings"] | settings}
+        parameters = there["parameters"] | others
+        parameters["settings"] |= settings
         return self.send("POST", f"deployments/{there['id']}/create_flow_run", {"parameters": parameters})
 
     def runs(self, name: str) -> list[dict[str, Any]]:
@@ -80,6 +83,10 @@ class Site:
 def write_rows(folder: Path, count: int) -> None:
     rows = [{"prompt": f"question {n}", "verifier": "simulated", "spec": {"rate": n % 10 / 10}} for n in range(count)]
     (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+
+
+def read_rollouts(store: Path) -> list[str]:
+    return pl.read_parquet(store / "rollouts" / "**" / "*.parquet", columns=["rollout_id"])["rollout_id"].to_list()
 
 
 @pytest.fixture(scope="module")
@@ -121,16 +128,67 @@ def test_a_schedule_makes_versions_and_a_training_starts_on_each(site: Site) -> 
 @pytest.mark.e2e
 def test_a_run_starts_with_other_parameters_as_the_form_of_the_ui_sends_them(site: Site) -> None:
     site.type(*FIND, "--name", "typed")
-    refused = site.start_run("curate/typed", group_size=1)
+    refused = site.start_run("curate/typed", {"group_size": 1})
     assert refused.status_code == httpx.codes.CONFLICT
     assert "minimum of 2" in refused.text
 
-    started = site.start_run("curate/typed", name="other", group_size=8).raise_for_status().json()["id"]
-    site.wait(lambda: site.run(started)["state_type"] in ("COMPLETED", "FAILED", "CRASHED"))
+    started = site.start_run("curate/typed", {"name": "other", "group_size": 8}).raise_for_status().json()["id"]
+    site.wait(lambda: site.run(started)["state_type"] in ENDS)
     assert site.run(started)["state_type"] == "COMPLETED", site.worker.said[-6000:]
     manifest = json.loads((site.folder / "store" / "curated" / "other" / "v0001" / "manifest.json").read_text())
     assert manifest["group_size"] == 8
     assert not (site.folder / "store" / "curated" / "typed").exists()
+
+
+@pytest.mark.e2e
+def test_a_step_that_hangs_is_tried_again_and_given_up(site: Site) -> None:
+    site.type(*FIND, "--name", "hangs", "--store", "hangs", "--engine-arg", "group_seconds=600")
+    refused = site.start_run("curate/hangs", {}, tries={"timeout_seconds": 0})
+    assert refused.status_code == httpx.codes.CONFLICT
+    tries = {"retries": 1, "retry_delay_seconds": 0.5, "timeout_seconds": 3}
+    started = site.start_run("curate/hangs", {}, tries=tries).raise_for_status().json()["id"]
+    site.wait(lambda: site.run(started)["state_type"] in ENDS)
+    assert site.run(started)["state_type"] == "FAILED", site.worker.said[-6000:]
+
+    def read_steps() -> list[dict[str, Any]]:
+        found = site.ask("task_runs/filter", flow_runs={"id": {"any_": [started]}})
+        return [step for step in found if step["name"].startswith("roll_out_and_score") and step["end_time"]]
+
+    site.wait(read_steps)  # the server hears of steps a little later
+    (step,) = read_steps()
+    assert (step["state_name"], step["run_count"]) == ("TimedOut", 2)
+
+
+def set_silence(site: Site, seconds: float) -> None:
+    named = {"name": {"any_": ["learnable: a silent run has crashed"]}}
+    (silent,) = site.ask("automations/filter", automations=named)
+    silent["trigger"]["within"] = seconds
+    changed = {key: silent[key] for key in ("name", "trigger", "actions")}
+    site.send("PUT", f"automations/{silent['id']}", changed).raise_for_status()
+
+
+@pytest.mark.e2e
+def test_a_run_whose_worker_was_killed_comes_back_and_pays_nothing_twice(site: Site) -> None:
+    slowly = ("--engine-arg", "group_seconds=0.5")
+    site.type(*FIND, "--name", "killed", "--store", "killed", *slowly)
+    set_silence(site, 90)  # ten minutes, as shipped, are long for a test
+    started = site.start_run("curate/killed", {}).raise_for_status().json()["id"]
+    site.wait(lambda: list((site.folder / "killed").glob("rollouts/**/*.parquet")))
+    paid = read_rollouts(site.folder / "killed")
+    assert site.run(started)["state_type"] == "RUNNING"
+    site.worker.close()  # SIGKILL, to the run's process too
+    site.worker = site.start_worker()
+    assert site.run(started)["state_type"] == "RUNNING"  # as far as the server knows
+
+    site.wait(lambda: site.run(started)["state_type"] != "RUNNING")
+    set_silence(site, 600)  # for a heartbeat is due every 180 s alone
+    site.wait(lambda: site.run(started)["state_type"] in ENDS)
+    assert site.run(started)["state_type"] == "COMPLETED", site.worker.said[-6000:]
+    assert site.run(started)["run_count"] == 2
+    site.type(*FIND[:-2], "--name", "killed", "--store", "spared", "--no-prefect")
+    there, straight = read_rollouts(site.folder / "killed"), read_rollouts(site.folder / "spared")
+    assert len(there) == len(straight) > len(paid) > 0  # a rollout that was paid twice would be there twice
+    assert set(paid) < set(there) == set(straight)
 
 
 @pytest.mark.parametrize(

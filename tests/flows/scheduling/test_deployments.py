@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -12,8 +13,12 @@ from typing import Any
 import pytest
 import yaml
 from prefect.exceptions import ParameterTypeError
+from prefect.utilities.callables import parameter_schema
 
 from learnable.flows.curate import curate
+from learnable.flows.finetune import finetune
+from learnable.flows.loop import loop
+from learnable.flows.refresh import refresh
 from learnable.flows.scheduling.events import PUBLISHED, set_resource
 from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
 from learnable.flows.settings.loop import LoopSettings
@@ -71,6 +76,20 @@ def test_a_deployment_gets_its_settings_back() -> None:
 def test_an_engine_that_is_not_known_or_an_address_that_it_does_not_use_is_refused(engine: Mapping[str, Any]) -> None:
     with pytest.raises(ParameterTypeError, match="engine"):
         curate.validate_parameters({"settings": {"engine": engine}})
+
+
+@pytest.mark.parametrize("deployed", [curate, finetune, loop, refresh], ids=lambda deployed: deployed.name)
+def test_the_form_speaks_of_fields_and_not_of_flags_or_code(deployed: Any) -> None:
+    classes = parameter_schema(deployed).definitions
+    assert classes
+    fields = {f"{name}.{field}": about for name, one in classes.items() for field, about in one["properties"].items()}
+    for name, about in {**fields, **classes}.items():
+        said = about.get("description", "")
+        assert not re.search(r"--(?!pool|form)[a-z]|epeatable|Raises|<", said), f"{name}: {said}"
+    if deployed is curate:
+        assert fields["PromptSettings.answer_column"]["description"].startswith("Column of `location` that holds")
+        assert fields["CurateSettings.policy"]["description"].endswith("None: the bundled policy.")
+        assert fields["Tries.retries"]["default"] == 2
 
 
 def test_the_file_for_prefect_deploy_names_flows_and_settings_that_work() -> None:
