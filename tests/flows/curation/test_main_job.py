@@ -243,7 +243,7 @@ def check_hand_on(shell: Shell, kept: pl.DataFrame) -> None:
     own = ("--verifier", "rewards.py:reward_len?range=-100..0", "--verifier", "rewards.py:reward_number?range=-1..1")
     for target in ("verl", "jsonl"):
         report, _ = shell.learnable("export", "sums", "--store", "own", "--to", target, "--output", target, *own)
-        assert report["rows"] == {"train": kept.height}
+        assert report["rows"] == {"train": kept.height, "test": 0}
     verl = pl.read_parquet(shell.folder / "verl" / "train.parquet").to_dicts()
     lines = [json.loads(line) for line in (shell.folder / "jsonl" / "train.jsonl").read_text().splitlines()]
     for row, theirs, line in zip(kept.to_dicts(), verl, lines, strict=True):
