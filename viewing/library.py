@@ -41,7 +41,7 @@ class Version:
         self.rows = read_figures(curated)
         self._heads: pl.DataFrame | None = None
         self._questions: pl.DataFrame | None = None
-        self._reading = threading.Lock()
+        self._reading, self._naming = threading.Lock(), threading.Lock()
 
     @property
     def heads(self) -> pl.DataFrame:
@@ -53,11 +53,16 @@ class Version:
 
     def find_prompts(self, questions: pl.Series) -> pl.Series:
         """Return the ids of the prompts that ask these questions."""
-        with self._reading:
+        theirs = self.questions.filter(pl.col("question_id").is_in(questions.unique().implode()))
+        return theirs["prompt_id"]
+
+    @property
+    def questions(self) -> pl.DataFrame:
+        """The `question_id` of each `prompt_id`."""
+        with self._naming:
             if self._questions is None:
                 self._questions = read_question_ids(self.curated)
-        theirs = self._questions.filter(pl.col("question_id").is_in(questions.unique().implode()))
-        return theirs["prompt_id"]
+            return self._questions
 
 
 class Library:
@@ -105,7 +110,7 @@ class Library:
         """Return the rows that a query finds, from one place to another."""
         version, places = self._open(name), self._find(name, query)[start:stop]
         rows = pl.concat([version.rows[places], version.heads[places]], how="horizontal")
-        self._index_soon(version.curated)
+        self._index_soon(name, version)
         return _to_json(rows)
 
     def find_place(self, name: str, query: Query, prompt_id: str) -> int:
@@ -221,18 +226,18 @@ class Library:
         chunks = Partition(self.store.root / "rollouts" / draw, LEDGER["rollouts"]).chunks()
         return search.look(chunks, patience)
 
-    def _index_soon(self, curated: CuratedSet) -> None:
-        """Learn which file has which prompt before somebody opens one: in a large ledger that takes seconds."""
-        policy = curated.manifest.policy.policy_id
+    def _index_soon(self, name: str, version: Version) -> None:
+        """Learn what a search needs, and which file has which prompt: in a large ledger that takes seconds."""
         with self._lock:
-            if policy in self._indexed:
+            if name in self._indexed:
                 return
-            self._indexed.add(policy)
-        threading.Thread(target=self._index, args=[curated], name="index").start()
+            self._indexed.add(name)
+        threading.Thread(target=self._index, args=[version], name="index").start()
 
-    def _index(self, curated: CuratedSet) -> None:
+    def _index(self, version: Version) -> None:
         with self._reading, suppress(LearnableError):  # whoever opens a prompt is told
-            index_ledger(self.store.ledger, curated.manifest)
+            index_ledger(self.store.ledger, version.curated.manifest)
+        _ = version.questions
 
     def _partitions(self, table: str) -> list[Partition]:
         return [one for one in self.store.ledger.partitions(table) if one.chunks()]

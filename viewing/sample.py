@@ -72,36 +72,44 @@ def _fill(
     curated: CuratedSet, home: Store, prompts: Sequence[Prompt], room: int, explained: int
 ) -> tuple[list[Block], int]:
     """Pack prompts until the room is used up; return the blocks, and how much room is left."""
-    blocks: list[Block] = []
-    described = list(_describe(curated, home, prompts))
-    parts = [described[start : start + BLOCK] for start in range(0, len(described), BLOCK)]
+    parts = [prompts[start : start + BLOCK] for start in range(0, len(prompts), BLOCK)]
+    completions: list[int] = []
     lines: list[int] = []
-    for number, part in enumerate(parts):
-        lines.append(_explain(part, prompts[number * BLOCK :], explained - sum(lines)))
-    for part, text, done in zip(parts, pack_each(parts), lines, strict=True):
+
+    def describe() -> Iterator[list[JsonObject]]:
+        for part, described in zip(parts, _describe(curated, home, prompts), strict=True):
+            lines.append(_explain(described, part, explained - sum(lines)))
+            completions.append(sum(len(prompt["completions"]) for prompt in described))
+            yield described
+
+    blocks: list[Block] = []
+    for part, text, many, done in zip(parts, pack_each(describe()), completions, lines, strict=True):
         if len(text) > room:
             break
         room -= len(text)
-        completions = sum(len(prompt["completions"]) for prompt in part)
-        blocks.append(Block([prompt["id"] for prompt in part], text, completions, done))
+        blocks.append(Block([prompt.prompt_id for prompt in part], text, many, done))
     return blocks, room
 
 
-def _describe(curated: CuratedSet, home: Store, prompts: Sequence[Prompt]) -> Iterator[JsonObject]:
-    wanted = pl.DataFrame({"prompt_id": [prompt.prompt_id for prompt in prompts]}, {"prompt_id": pl.String})
-    pool = scan_pool(curated).join(wanted.lazy(), on="prompt_id", how="semi").unique("prompt_id", keep="first")
+def _describe(curated: CuratedSet, home: Store, prompts: Sequence[Prompt]) -> Iterator[list[JsonObject]]:
+    """Yield the prompts block by block, so that one is described while those before it are compressed."""
+    order = pl.DataFrame({"prompt_id": [prompt.prompt_id for prompt in prompts]}, {"prompt_id": pl.String})
+    pool = scan_pool(curated).join(order.lazy(), on="prompt_id", how="semi").unique("prompt_id", keep="first")
     rows = {row["prompt_id"]: row for row in pool.collect().iter_rows(named=True)}
     read = read_groups(home.ledger, curated.manifest, prompts, errors=True)
-    groups: dict[str, list[JsonObject]] = {}
-    for name, one in zip(read["prompt_id"], describe_completions(read, curated.manifest), strict=True):
-        groups.setdefault(name, []).append(one)
-    for prompt in prompts:
-        yield describe_prompt(rows[prompt.prompt_id], groups.get(prompt.prompt_id, []))
+    read = read.join(order.with_row_index("place"), on="prompt_id", maintain_order="left")
+    for start in range(0, len(prompts), BLOCK):
+        part = read.filter(pl.col("place").is_between(start, start + BLOCK, closed="left"))
+        groups: dict[str, list[JsonObject]] = {}
+        for name, one in zip(part["prompt_id"], describe_completions(part, curated.manifest), strict=True):
+            groups.setdefault(name, []).append(one)
+        names = [prompt.prompt_id for prompt in prompts[start : start + BLOCK]]
+        yield [describe_prompt(rows[name], groups.get(name, [])) for name in names]
 
 
 def _explain(described: Sequence[JsonObject], prompts: Sequence[Prompt], most: int) -> int:
     done = 0
-    for one, prompt in zip(described, prompts, strict=False):
+    for one, prompt in zip(described, prompts, strict=True):
         if done + 2 <= most and can_explain(prompt.verifier):
             done += explain_ends(one, prompt.verifier, prompt.text)
     return done
