@@ -14,8 +14,9 @@ LASTING = {".lock", ".locks"}
 
 
 def files(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of every file under `folder` that is not hidden, by its path there."""
+    """Return the SHA-256 of every file under `folder` that is not hidden, by its path there; without indices."""
     found = (path for path in folder.rglob("[!.]*") if path.is_file() and not path.parent.name.startswith("."))
+    found = (path for path in found if path.suffix != ".arrow")  # they may go at any time
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
 
 
