@@ -2,12 +2,14 @@
 
 # No postponed annotations here: a deployment loads this file under another name, where Prefect could not resolve them.
 
-from typing import Annotated
+from typing import Annotated, cast
 
-from prefect import flow
+from prefect import flow, runtime
+from prefect.states import Completed
 
+from learnable.data.curated.curated_set import find_versions, open_curated
 from learnable.data.progress import progress
-from learnable.flows.refreshing.pipeline import run_refresh
+from learnable.flows.refreshing.pipeline import UnmovedPolicyError, run_refresh
 from learnable.flows.refreshing.publishing import RefreshReport, describe_changes, render_changes
 from learnable.flows.scheduling.events import name_run, show_version
 from learnable.flows.scheduling.form import Form
@@ -21,10 +23,20 @@ from learnable.flows.settings import RefreshSettings
 def refresh(
     settings: Annotated[RefreshSettings, Form(RefreshSettings)], tries: Annotated[Tries, Form(Tries)] = USUAL
 ) -> RefreshReport:
-    """Bring a curated set up to date with a policy that has moved. Deploy it as `learnable.flows.refresh.refresh`."""
+    """Bring a curated set up to date with a policy that has moved. Deploy it as `learnable.flows.refresh.refresh`.
+
+    A deployment's run that finds the policy unmoved ends well, in the state Unmoved: it was there to look.
+    """
     with scheduled_run(), logged_unless_watched() as is_logged:
-        report = run_refresh(settings, step=tries.as_task)
+        before = [str(version) for version in find_versions(open_curated(settings.curated).path.parent)]
+        try:
+            report = run_refresh(settings, step=tries.as_task)
+        except UnmovedPolicyError as error:
+            if not runtime.deployment.id:  # somebody named this policy
+                raise
+            return cast(RefreshReport, Completed(name="Unmoved", message=str(error)))  # Prefect takes it for the end
         if is_logged:  # nobody sees the table
             progress().note(f"{describe_changes(report)}\n{report.curated}")
-    show_version(report.curated, report.run_id, "refreshed", render_changes(report))
+    run_id = "" if report.curated in before else report.run_id
+    show_version(report.curated, run_id, "refreshed", render_changes(report))
     return report

@@ -34,6 +34,10 @@ from learnable.train.preflight.shards import find_changed_verifiers
 from learnable.viewing.report import write_beside
 
 
+class UnmovedPolicyError(LearnableError):
+    """A set was curated for the very policy that it is to be refreshed for."""
+
+
 def run_refresh(settings: RefreshSettings, step: Step = plain) -> RefreshReport:
     """Refresh a curated set for a new policy, and publish its next version, as the store's only writer.
 
@@ -62,13 +66,13 @@ def run_refresh(settings: RefreshSettings, step: Step = plain) -> RefreshReport:
 
 
 def is_done(run: Run, pool: CuratedPool) -> bool:
-    """Whether the set is a refresh for this policy. Raises `LearnableError` where it was curated for it."""
+    """Whether the set is a refresh for this policy. Raises `UnmovedPolicyError` where it was curated for it."""
     manifest = pool.curated.manifest
     if weights_id(manifest.policy.policy_id) != weights_id(run.policy.policy_id):
         return False
     if manifest.refresh is not None:
         return True
-    raise LearnableError(
+    raise UnmovedPolicyError(
         f"nothing to refresh: curated set {str(pool.curated.path)!r} was made for {run.policy.policy_id}, "
         "the policy of `policy`; name the policy that came of training"
     )

@@ -18,8 +18,10 @@ from learnable.data.curated.manifest import Manifest
 from learnable.data.curated.refreshed import Origin
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import bundled_policy_path
+from learnable.data.progress import Silence, watched_by
 from learnable.data.storage.places import find_place
 from learnable.filters.stopping.budget import SamplingBudget
+from learnable.flows import refresh as flow
 from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.engines import policy_for, use_engine
 from learnable.flows.refreshing.pipeline import run_refresh
@@ -27,6 +29,7 @@ from learnable.flows.refreshing.pool import open_pool
 from learnable.flows.refreshing.publishing import RefreshReport, describe
 from learnable.flows.refreshing.resample import resample
 from learnable.flows.run import Run, locked_store, new_run_id
+from learnable.flows.scheduling.steps import Tries
 from learnable.flows.settings import CurateSettings, RefreshSettings
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, drifted, make_policy
 from tests.support.warm_starts import Starter
@@ -82,6 +85,13 @@ def make_world(folder: Path, shift: float, noise: float, budget: SamplingBudget 
     refresh = RefreshSettings(str(Path(curated).parent), policy=make_policy(folder, "new"), anchors=60, workers=0)
     moved = drifted(rates, shift, noise, seed=6)
     return World(settings, curated, refresh, dict(zip(TEXTS, moved.tolist(), strict=True)))
+
+
+def run_flow(settings: RefreshSettings) -> RefreshReport:
+    """Run the flow's function, its steps as they are."""
+    with pytest.MonkeyPatch.context() as patch, watched_by(Silence()):
+        patch.setattr(Tries, "as_task", lambda self, function: function)
+        return flow.refresh.fn(settings)
 
 
 def rows_of(curated: CuratedSet) -> pl.DataFrame:
@@ -174,6 +184,31 @@ def test_an_interrupted_refresh_goes_on_and_ends_the_same(tmp_path: Path, world:
 def test_a_set_for_this_very_policy_has_nothing_to_refresh(world: World) -> None:
     with pytest.raises(LearnableError, match=r"nothing to refresh: .*the policy of `policy`"):
         world.refresh(replace(world.refreshing, policy=world.settings.policy))
+
+
+def test_a_deployment_looks_for_other_weights_and_ends_well(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
+    unmoved = replace(world.refreshing, policy=world.settings.policy)
+    with use_engine(RatedEngine(str(unmoved.policy), world.rates), open_pool(unmoved).settings):
+        with pytest.raises(LearnableError, match="nothing to refresh"):
+            run_flow(unmoved)
+        monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__ID", "a-deployment")
+        ended: Any = run_flow(unmoved)
+    assert (ended.name, ended.is_completed()) == ("Unmoved", True)
+    assert len(find_versions(world.refreshing.curated)) == 1
+
+
+def test_a_version_is_told_of_by_the_run_that_published_it_alone(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
+    report, _ = world.refresh()
+    shown: list[tuple[str, str]] = []
+    monkeypatch.setattr(flow, "show_version", lambda curated, run_id, *_: shown.append((curated, run_id)))
+    later = replace(world.refreshing, policy=make_policy(Path(world.curated).parent, "later"))
+    for settings in (world.refreshing, replace(world.refreshing, curated=world.curated), later, later):
+        engine = RatedEngine(str(settings.policy), world.rates)
+        with use_engine(engine, open_pool(settings).settings):
+            made = run_flow(settings)
+    assert shown[0] == shown[1] == (report.curated, "")
+    assert shown[2] == (made.curated, made.run_id)
+    assert shown[3] == (made.curated, "")
 
 
 def test_a_chain_of_refreshes_goes_on_from_moved_rows(tmp_path: Path, world: World) -> None:
