@@ -101,7 +101,7 @@ class Spending:
         """Return what was spent of what is allowed; nothing where all is allowed."""
         if not self.is_limited:
             return ""
-        cost = f", {self.cost:.4g} in money" if self.allowance.max_cost is not None else ""
+        cost = f" for {self.cost:.4g}" if self.allowance.max_cost is not None else ""
         return f"{self.prompt_tokens + self.completion_tokens:,.0f} tokens{cost} of {self.allowance} spent"
 
     def explain_end(self, missing: int) -> SpentBudgetError:
