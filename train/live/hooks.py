@@ -80,6 +80,7 @@ class LearnabilitySampler:
         self.stops_dry = stops_dry
         self.differing: list[bool] = []  # whether rewards differed, of the last groups that were generated
         self.learns = True  # from the batch that is scored; not from completions that its certificates know of
+        self.resumed: Path | None = None  # the checkpoint to go on from, until the first step begins
         self.notes: JsonObject = {}  # what else is kept with the state
 
     @classmethod
@@ -248,6 +249,15 @@ class LearnabilitySampler:
             stacklevel=2,
         )
 
+    def begin_step(self) -> None:
+        """Set random generators as the checkpoint has them, in the first step of a run that goes on.
+
+        transformers did so before it made the iterator of batches, which draws a number.
+        """
+        if self.resumed:
+            self.trainer._load_rng_state(str(self.resumed))
+            self.resumed = None
+
     def finish_step(self) -> None:
         """Count a step of the optimizer, and the batches that end with it."""
         self.steps += 1
@@ -279,6 +289,7 @@ class LearnabilitySampler:
         self.order.resume(numbers["pending"])
         self.notes = numbers.get("notes", {})
         self.differing = numbers.get("differing", [])
+        self.resumed = folder
 
 
 def is_dry(checkpoint: Path | None) -> bool:
@@ -351,6 +362,9 @@ def _make_callback(sampler: LearnabilitySampler) -> Any:
         def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             if state.global_step:
                 sampler.load(Path(args.output_dir) / f"checkpoint-{state.global_step}")
+
+        def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            sampler.begin_step()
 
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             sampler.finish_step()

@@ -254,6 +254,8 @@ def load_adapter(model: Any, folder: PathOrUrl) -> Any:
 def restore_adapter(trainer: Any, checkpoint: Path | None) -> None:
     """Load a checkpoint's adapter where TRL has a copy of it as it was: transformers then loads that copy alone."""
     model = trainer.accelerator.unwrap_model(trainer.model)
+    if trainer.is_fsdp_enabled:  # whose checkpoints have shards of the trained adapter, and that is loaded
+        return
     if checkpoint and REFERENCE in getattr(model, "peft_config", {}):
         model.load_adapter(str(checkpoint), model.active_adapter, is_trainable=True)
 
