@@ -110,8 +110,10 @@ class Engine(Protocol):
     def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
         """Yield each group, whole, as soon as it is finished, in any order; or why a request is refused.
 
-        `requests` is read lazily, so it may be long. Closing the iterator drops what is in flight. Raises
-        `EngineError` when the engine fails: every group that was not yielded is then missing.
+        `requests` is read lazily, so it may be long. It may end and go on again, as the scores of finished groups ask
+        for more: an engine with room asks `next(requests, None)` after each group, also when there was nothing before.
+        Closing the iterator drops what is in flight. Raises `EngineError` when the engine fails: every group that was
+        not yielded is then missing.
         """
 
     def close(self) -> None:

@@ -1,34 +1,27 @@
-"""Which rollouts to request next: a pilot, then rounds in which new groups and continuing ones share one call."""
+"""Which rollouts to request next: a pilot, then waves of new groups, each of which goes on as its own rewards say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from learnable.data.band import Band
 from learnable.filters.arrays import Flags, Indices, Values
-from learnable.filters.posterior.belief import Belief
-from learnable.filters.posterior.certificate import (
-    CERTIFIED_AT_ONCE,
-    FamilyPrior,
-    Pools,
-    assess,
-    fit_family_prior,
-    fit_pools,
-)
-from learnable.filters.posterior.value_model import SAME_VALUE, Rewards
+from learnable.filters.posterior.certificate import FamilyPrior
 from learnable.filters.prediction.strata import Predictor
 from learnable.filters.stopping.budget import SamplingBudget
-from learnable.filters.stopping.operating_point import StoppingRule, match_fixed
-from learnable.filters.stopping.stratified import PredictedStrata, merge_orders
+from learnable.filters.stopping.operating_point import StoppingRule
+from learnable.filters.stopping.pool_beliefs import PoolBeliefs, group_rows
+from learnable.filters.stopping.stratified import merge_orders
 from learnable.filters.stopping.table import CONTINUE, KEEP, list_block_ends
+from learnable.filters.stopping.waves import Fit, Waves
 
-ROUND_ROLLOUTS = 4096  # in one call of the engine: enough that it is seldom idle between two
+ROUND_ROLLOUTS = 4096  # of a round towards a goal, and of the first blocks of the first wave after the pilot
 MIN_YIELD = 1 / 128  # of new prompts: below it a goal is given up
 ENOUGH_GROUPS_TO_STOP = 384  # groups that must tell of that: 3 in 384 is 1 in 128 (rule of three, 95 % confidence)
+_NOTHING = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +35,27 @@ class SamplingRound:
     def __len__(self) -> int:
         return len(self.prompts)
 
+    @classmethod
+    def join(cls, parts: Sequence[SamplingRound]) -> SamplingRound:
+        """Return the requests of several as one."""
+        columns = zip(*((part.prompts, part.first, part.end) for part in parts), strict=True)
+        return cls(*(np.concatenate(column) for column in columns))
+
 
 def hash_to_uniforms(prompt_ids: Sequence[str]) -> Values:
     """Return a number in [0, 1) for each prompt, from the last digits of its id, which is a hash."""
     return np.array([int(prompt_id[-8:], 16) for prompt_id in prompt_ids]) / 2.0**32
 
 
-class Schedule:
+class Schedule(PoolBeliefs):
     """The way through a pool, a deterministic function of its prompts' order and of their rewards alone.
 
-    So a run that finds its rollouts in the ledger takes the same way again. `rewards` holds one row a prompt and one
-    column a rollout index, NaN where there is no honest reward (yet); whoever runs the schedule fills it in. It is the
-    one thing that grows with the rollouts a prompt may get, by eight bytes each; what follows from it is computed for
-    `CERTIFIED_AT_ONCE` at a time.
+    So a run that finds its rollouts in the ledger takes the same way again. Whoever runs the schedule fills in the
+    rewards that it requests.
 
     `opening` counts the rollouts of each prompt's first request, before any of its rewards were known. How many it gets
-    after them depends on their rewards; these do not, so they are a fair sample of what the prompt does.
-
-    With a `predictor`, families whose pass rates it predicts are split into strata, which have beliefs and rules of
-    their own. `cell` is the place of each prompt's belief and rule in `cells`, whose names are the keys of
-    `family_priors` and `rules`: its family, or its stratum. `rejected` are, in the end, prompts that are rejected by
-    the prediction, unsampled.
+    after them depends on their rewards; these do not, so they are a fair sample of what the prompt does. `awaited` says
+    which prompts have a request that was not answered yet.
     """
 
     def __init__(
@@ -74,26 +67,12 @@ class Schedule:
         group_size: int = 16,
         predictor: Predictor | None = None,
     ) -> None:
-        self.band, self.budget, self.group_size = band, budget, group_size
-        self.names, family_of = np.unique(np.asarray(families, dtype=object).astype(str), return_inverse=True)
-        self.family: Indices = family_of
-        self.uniforms = uniforms
+        super().__init__(families, uniforms, band, budget, group_size, predictor)
         size = len(uniforms)
-        self.rewards = np.full((size, budget.count_max_rollouts(group_size)), np.nan)
-        self.requested: Indices = np.zeros(size, np.int64)
         self.opening: Indices = np.zeros(size, np.int64)
-        self.stopped = np.zeros(size, bool)
-        self.in_pilot = np.zeros(size, bool)
-        self.cells, self.cell = [str(name) for name in self.names], self.family.copy()
-        self.strata: dict[str, PredictedStrata] = {}
-        self.rejected = np.zeros(size, bool)
-        self._predictor = None if budget.sampling == "fixed" else predictor
-        self.family_priors: dict[str, FamilyPrior] = {}
-        self.rules: dict[str, StoppingRule] = {}
-        self._pools: Pools = {}
-        self._fitted = np.zeros(len(self.names) + 1)  # rollouts that each family's belief was fitted to, and the pool's
+        self.awaited, self._missing = np.zeros(size, bool), 0  # the one counted
+        self.waves = Waves(size)
         self._ends = np.array([*list_block_ends(budget.blocks, budget.max_group)])
-        self._solved: tuple[Belief, StoppingRule] | None = None  # the last rule, and what was believed
         self._next_new = 0  # of prompts from here on nothing was requested yet, the pilot aside
 
     def request_pilot(self) -> SamplingRound:
@@ -106,90 +85,94 @@ class Schedule:
         pilot = [np.flatnonzero(self.family == number)[:each] for number in range(families)]
         prompts = np.sort(np.concatenate(pilot)) if pilot else np.zeros(0, np.int64)
         self.in_pilot[prompts] = True
+        if self.budget.want is None:
+            self.waves.begin(prompts)
         return self._request(prompts, np.full(len(prompts), min(self.budget.pilot_rollouts, self.budget.max_group)))
 
     def request_next_round(self) -> SamplingRound:
+        """Take everything that was requested as answered, and request what comes next; nothing when all has stopped."""
+        return self.take(np.flatnonzero(self.awaited))
+
+    @property
+    def goes_round_by_round(self) -> bool:
+        """Whether all that was requested has to be answered before anything else is requested."""
+        return self.budget.sampling == "fixed" or self.budget.want is not None
+
+    def take(self, answered: Indices) -> SamplingRound:
+        """Judge groups whose rollouts have all been answered, and return what is to be requested now.
+
+        In whatever order groups are answered, the same is requested in the end: each goes on by the rule of its wave
+        (see `Waves`), as soon as that is known. A run with a goal goes round by round: how much it still needs hangs
+        on all that was requested before.
+        """
+        answered = answered[self.awaited[answered]]
+        self.awaited[answered], self._missing = False, self._missing - len(answered)
+        if self.goes_round_by_round:
+            return self._request(*_NOTHING) if self._missing else self._request_round()
+        parts = [self._go_on(answered[self.waves.take_openings(answered)])]
+        while self.waves.is_due:
+            parts += self._pass_fixed_point()
+        if not self._missing and not any(len(part) for part in parts):
+            parts.append(self._request_last())
+        return SamplingRound.join(parts)
+
+    def _request_round(self) -> SamplingRound:
         """Judge what the last round brought, and request the next one; it is empty when everything has stopped."""
         if self.budget.sampling == "fixed":
             self.stopped[:] = True
-            self._refit(1)
-            return self._request(np.zeros(0, np.int64), np.zeros(0, np.int64))
+            self.refit(1, solve=False)
+            return self._request(*_NOTHING)
         # Beliefs are fitted anew when twice as many rollouts tell of a family.
-        self._refit(2)
-        self._judge()
+        self.refit(2)
+        self._judge(np.flatnonzero((self.requested > 0) & ~self.stopped), self._fit, self.cell)
         going_on = np.flatnonzero((self.requested > 0) & ~self.stopped)
         if self.goal_reached or not len(going_on):  # so that what is certified rests on every rollout
-            self._refit(1)
-        ends = self._ends[np.searchsorted(self._ends, self.requested[going_on], side="right")]
+            self.refit(1, solve=False)
+        ends = self._find_ends(going_on)
         room = max(ROUND_ROLLOUTS - int((ends - self.requested[going_on]).sum()), 0)
         fresh = self._fresh(min(room // int(self._ends[0]), self._needed(going_on)))
-        if not len(going_on) and not len(fresh):
-            self.rejected = self.find_waiting() & ~self.stopped
         return self._request(
             np.concatenate([going_on, fresh]), np.concatenate([ends, np.full(len(fresh), self._ends[0])])
         )
 
+    def _go_on(self, prompts: Indices) -> SamplingRound:
+        """Judge groups that have a fit, each by its own, and request the next blocks of those that go on."""
+        open_groups = prompts[~self.stopped[prompts]]
+        for wave, members in group_rows(self.waves.of[open_groups]):
+            self._judge(open_groups[members], self.waves.fits[wave], self.waves.cell)
+        self.waves.stop(prompts[self.stopped[prompts]])
+        going_on = open_groups[~self.stopped[open_groups]]
+        return self._request(going_on, self._find_ends(going_on))
+
+    def _pass_fixed_point(self) -> list[SamplingRound]:
+        """Fit beliefs, rules and strata, request the next wave, and judge the groups that waited for the fit."""
+        self.refit(0, self.waves.count_seen(self.opening, self.requested))
+        members = self.waves.add_fit(self._fit, self.cell)
+        fresh = self._begin(self._fresh(max(ROUND_ROLLOUTS // int(self._ends[0]), int((self.waves.of >= 0).sum()))))
+        return [self._go_on(members), fresh]
+
+    def _request_last(self) -> SamplingRound:
+        """Let what is believed rest on every rollout, and request prompts that waited for audits to end, if any."""
+        self.refit(1, solve=False)
+        self.is_over = True
+        fresh = self._fresh(len(self.uniforms))
+        if not len(fresh):
+            self.rejected = self.find_waiting() & ~self.stopped
+        return self._begin(fresh)
+
+    def _begin(self, prompts: Indices) -> SamplingRound:
+        if len(prompts):
+            self.waves.begin(prompts)
+        return self._request(prompts, np.full(len(prompts), self._ends[0]))
+
     def settle(self) -> None:
         """Stop every group where it is, none of whose rollouts was asked for by what others gave, and fit beliefs."""
         self.opening[:], self.stopped[:] = self.requested, True
-        self._refit(1)
+        self.refit(1, solve=False)
 
     def give_up(self, prompts: Indices) -> None:
         """Stop groups that get no answer."""
         self.stopped[prompts] = True
-
-    def measure(self, prompts: Indices) -> tuple[Values, Values, Values]:
-        """Return rollouts that count, mean reward and population variance of prompts, within what was requested."""
-        measured = np.zeros((3, len(prompts)))
-        for part in _slices(len(prompts)):
-            rows = self._find_rewards(prompts[part])
-            is_counted = ~np.isnan(rows)
-            n = is_counted.sum(axis=1).astype(np.float64)
-            sums = np.where(is_counted, rows, 0.0).sum(axis=1)
-            mean = np.divide(sums, n, out=np.zeros_like(sums), where=n > 0)
-            squares = np.where(is_counted, (rows - mean[:, None]) ** 2, 0.0).sum(axis=1)
-            measured[:, part] = n, mean, np.divide(squares, n, out=np.zeros_like(sums), where=n > 0)
-        n, mean, variance = measured
-        return n, mean, variance
-
-    def list_rewards(self, prompts: Indices) -> Rewards:
-        """Return the rewards that `measure` measures, one by one, and which of `prompts` each is of."""
-        parts = [(np.zeros(0, np.int64), np.zeros(0))]
-        for part in _slices(len(prompts)):
-            rows = self._find_rewards(prompts[part])
-            is_counted = ~np.isnan(rows)
-            parts.append((np.nonzero(is_counted)[0] + part.start, rows[is_counted]))
-        whose, rewards = zip(*parts, strict=True)
-        return np.concatenate(whose), np.concatenate(rewards)
-
-    def assess_chances(self, prompts: Indices) -> Values:
-        """Return the chance that each prompt belongs in the set: in the band, with `min_std` or more."""
-        in_band, varying = self._assess(prompts)
-        return in_band * varying
-
-    def find_thresholds(self) -> Values:
-        """Return the chance from which on each prompt is kept."""
-        everything = np.arange(len(self.uniforms))
-        thresholds = np.full(len(everything), 0.5)
-        for name, members in self._by_cell(everything):
-            if name in self.rules:
-                thresholds[members] = self.rules[name].find_thresholds(self.uniforms[members])
-        return thresholds
-
-    def find_certified(self) -> Indices:
-        """Return the stopped prompts that are kept, surest first: as many as are right often enough on average."""
-        kept, chances = self.find_kept(np.flatnonzero(self.stopped & (self.requested > 0)))
-        if self.budget.precision is None:
-            return kept
-        average = np.cumsum(chances) / np.arange(1, len(kept) + 1)
-        return kept[: int(np.searchsorted(-average, -self.budget.precision, side="right"))]
-
-    def find_kept(self, among: Indices) -> tuple[Indices, Values]:
-        """Return those of these prompts that are kept by what is known, surest first, and the chance of each."""
-        chances = self.assess_chances(among)
-        keep = (chances >= self.find_thresholds()[among]) & ~self._are_unanimous(among)
-        order = np.argsort(-chances[keep], kind="stable")
-        return among[keep][order], chances[keep][order]
 
     @property
     def goal_reached(self) -> bool:
@@ -233,12 +216,6 @@ class Schedule:
                 waiting[strata.find_waiting(self)] = True
         return waiting
 
-    def _find_rewards(self, prompts: Indices) -> Values:
-        """Return the rewards of prompts within what was requested, NaN elsewhere."""
-        rows: Values = self.rewards[prompts]
-        rows[np.arange(rows.shape[1])[None, :] >= self.requested[prompts, None]] = np.nan
-        return rows
-
     def _needed(self, going_on: Indices) -> int:
         """Return how many new prompts the goal needs still: all there are, without a goal."""
         if self.budget.want is None:
@@ -258,7 +235,17 @@ class Schedule:
         request = SamplingRound(prompts, self.requested[prompts].copy(), ends)
         self.opening[prompts] = np.where(self.opening[prompts] > 0, self.opening[prompts], ends)
         self.requested[prompts] = ends
+        self.awaited[prompts], self._missing = True, self._missing + len(prompts)
         return request
+
+    def _find_ends(self, prompts: Indices) -> Indices:
+        """Return where the next blocks of these prompts end."""
+        return self._ends[np.searchsorted(self._ends, self.requested[prompts], side="right")]
+
+    @property
+    def _fit(self) -> Fit:
+        """What is believed now, to be followed as it is now."""
+        return Fit(self.cells, self.rules.copy(), self.family_priors.copy())
 
     @property
     def _kept_by_cell(self) -> Values:
@@ -282,119 +269,24 @@ class Schedule:
             self._next_new = int(prompts[-1]) + 1
         return prompts
 
-    def _refit(self, times: float) -> None:
-        """Fit the families of which so many times more rollouts tell than they were fitted to, and solve their rules.
+    def _judge(self, prompts: Indices, fit: Fit, cell: Indices) -> None:
+        """Stop those of these groups that have told enough by a fit; `cell` is that of each prompt of the pool."""
+        for number, members in group_rows(cell[prompts]):
+            rows, rule = prompts[members], fit.rules[fit.cells[number]]
+            n, mean, _ = self.measure(rows)
+            actions = rule.decide(self.uniforms[rows], n, n * mean)
+            going_on, keep = actions == CONTINUE, actions == KEEP
+            going_on[keep] = self._lack_variance_alone(rows[keep], rule, fit.priors[fit.cells[number]])
+            self.stopped[rows] = ~going_on | (self.requested[rows] >= self.budget.max_group)
 
-        First the pool is, in the same way, what families of few groups lean on. At the end, where `times` is 1, rules
-        stay as they are.
-        """
-        sampled = np.flatnonzero(self.requested > 0)
-        measured = np.array(self.measure(sampled))
-        rollouts = np.bincount(self.family[sampled], weights=measured[0], minlength=len(self.names))
-        rollouts = np.append(rollouts, rollouts.sum())
-        due = (rollouts >= times * self._fitted) & (rollouts != self._fitted)
-        families = self._by_family(sampled)
-        if len(self.names) > 1 and due[-1]:
-            self._fitted[-1] = rollouts[-1]
-            self._pools = fit_pools([measured[:, members] for _, members in families])
-        for name, members in families:
-            prompts = sampled[members]
-            number = int(self.family[prompts[0]])
-            if due[number] or name not in self.family_priors:
-                self._fitted[number] = rollouts[number]
-                n, mean, variance = measured[:, members]
-                rewards = partial(self.list_rewards, prompts)
-                self.family_priors[name] = fit_family_prior(n, mean, variance, rewards, self._pools)
-                if times > 1:
-                    self.rules[name] = self._solve(self.family_priors[name])
-                if self._predictor is not None:
-                    self._predict(name, prompts, measured[:, members], anew=times > 1)
-
-    def _predict(self, name: str, prompts: Indices, measured: Values, *, anew: bool) -> None:
-        """Split a family into strata by its sampled prompts, and fit their beliefs; or, unless `anew`, fit alone."""
-        if anew and self._predictor is not None:
-            rows = np.flatnonzero(self.family == self.family[prompts[0]])
-            self.cell[rows] = self.family[rows]
-            self.strata.pop(name, None)
-            strata = PredictedStrata.find(self._predictor, self.family_priors[name], rows, prompts, measured)
-            if strata is None:
-                return
-            self.strata[name] = strata
-            self.cell[rows] = strata.name_cells(name, self.cells)[strata.prediction.strata]
-        if name in self.strata:
-            self.strata[name].fit(self, name, prompts, measured, anew=anew)
-
-    def _solve(self, family_prior: FamilyPrior) -> StoppingRule:
-        """Return the rule for a family; families that believe the same follow the same."""
-        if self._solved is None or self._solved[0] is not family_prior.belief or family_prior.graded:
-            rule = match_fixed(
-                family_prior.belief,
-                self.band if family_prior.graded else self.band.with_min_std,
-                max_group=self.budget.max_group,
-                blocks=self.budget.blocks,
-                ess_per_rollout=family_prior.variance_model.ess_per_rollout,
-                precision=self.budget.precision,
-                any_recall=self.budget.want is not None,
-            )
-            self._solved = family_prior.belief, rule
-        return self._solved[1]
-
-    def _judge(self) -> None:
-        open_groups = np.flatnonzero((self.requested > 0) & ~self.stopped)
-        for name, members in self._by_cell(open_groups):
-            prompts = open_groups[members]
-            n, mean, _ = self.measure(prompts)
-            actions = self.rules[name].decide(self.uniforms[prompts], n, n * mean)
-            going_on = actions == CONTINUE
-            going_on[actions == KEEP] = self._lack_variance_alone(prompts[actions == KEEP], name)
-            self.stopped[prompts] = ~going_on | (self.requested[prompts] >= self.budget.max_group)
-
-    def _lack_variance_alone(self, prompts: Indices, name: str) -> Flags:
+    def _lack_variance_alone(self, prompts: Indices, rule: StoppingRule, family_prior: FamilyPrior) -> Flags:
         """Whether these prompts of a family, whose means say keep, wait to be told that their rewards vary enough.
 
         A group whose rewards are all equal so far cannot be kept as it is, and one more rollout may be enough. Others
         may vary enough, and are not sure enough of it yet.
         """
-        in_band, varying = self._assess(prompts)
-        thresholds = self.rules[name].find_thresholds(self.uniforms[prompts])
+        in_band, varying = self.assess_cell(prompts, family_prior)
+        thresholds = rule.find_thresholds(self.uniforms[prompts])
         # With a smaller chance of varying enough a group does not wait to be told.
         sure, likely = in_band * varying >= thresholds, (in_band >= thresholds) & (varying >= 0.1)
-        return np.where(self._are_unanimous(prompts), sure, likely & ~sure)
-
-    def _assess(self, prompts: Indices) -> tuple[Values, Values]:
-        """Return the chance that each prompt is in the band, and that then its standard deviation is `min_std`."""
-        in_band, varying = np.zeros(len(prompts)), np.zeros(len(prompts))
-        for name, members in self._by_cell(prompts):
-            family_prior = self.family_priors.get(name, FamilyPrior())
-            for part in np.array_split(members, len(members) // CERTIFIED_AT_ONCE + 1):
-                rows = prompts[part]
-                rewards = self.list_rewards(rows) if family_prior.value_model is not None else None
-                assessment = assess(family_prior, self.band, *self.measure(rows), rewards)
-                in_band[part], varying[part] = assessment.p_in_band, assessment.p_min_std
-        return in_band, varying
-
-    def _are_unanimous(self, prompts: Indices) -> Flags:
-        """Whether the rewards of each prompt are all equal; not of one without any."""
-        n, _, variance = self.measure(prompts)
-        return (n > 0) & (variance < SAME_VALUE**2)
-
-    def _by_family(self, prompts: Indices) -> list[tuple[str, Indices]]:
-        """Return each family's name and which of `prompts` are its own."""
-        return [(str(self.names[number]), members) for number, members in _group(self.family[prompts])]
-
-    def _by_cell(self, prompts: Indices) -> list[tuple[str, Indices]]:
-        """Return the name of each family or stratum, and which of `prompts` are its own."""
-        return [(self.cells[number], members) for number, members in _group(self.cell[prompts])]
-
-
-def _group(numbers: Indices) -> list[tuple[int, Indices]]:
-    """Return each number there is, and where it is."""
-    order = np.argsort(numbers, kind="stable")
-    present, starts = np.unique(numbers[order], return_index=True)
-    parts = np.split(order, starts[1:]) if len(present) else []
-    return [(int(number), members) for number, members in zip(present, parts, strict=True)]
-
-
-def _slices(size: int) -> Iterator[slice]:
-    """Yield slices of `CERTIFIED_AT_ONCE`: what is computed for them is row by row, and the same in any of them."""
-    return (slice(first, first + CERTIFIED_AT_ONCE) for first in range(0, size, CERTIFIED_AT_ONCE))
+        return np.where(self.are_unanimous(prompts), sure, likely & ~sure)

@@ -32,6 +32,7 @@ class StratifiedSchedule(Protocol):
     rules: dict[str, StoppingRule]
     rejected: Flags
     strata: dict[str, PredictedStrata]
+    is_over: bool
 
     def assess_chances(self, prompts: Indices) -> Values:
         """Return the chance that each prompt belongs in the set."""
@@ -125,7 +126,8 @@ class PredictedStrata:
     def find_waiting(self, schedule: StratifiedSchedule) -> Indices:
         """Return the unsampled prompts of unlikely strata but for the rest of their audits.
 
-        None of a stratum whose audit is over and found more prompts in the band than an unlikely one has.
+        In the end, when every group has stopped, none of a stratum whose audit is over and found more prompts in the
+        band than an unlikely one has.
         """
         waiting = [np.zeros(0, np.int64)]
         for number in np.flatnonzero(self.find_unlikely(schedule.band)):
@@ -133,7 +135,12 @@ class PredictedStrata:
             new, audited = members[schedule.requested[members] == 0], self.find_audited(schedule, members)
             left = max(count_audit(len(members)) - len(audited), 0)
             # With a larger share of the audited prompts in the band a stratum is sampled as usual.
-            if not left and schedule.stopped[audited].all() and self.count_found(schedule, audited) > 0.03:
+            if (
+                schedule.is_over
+                and not left
+                and schedule.stopped[audited].all()
+                and self.count_found(schedule, audited) > 0.03
+            ):
                 continue
             waiting.append(new[left:])
         return np.concatenate(waiting)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
+from queue import SimpleQueue
 from typing import Self
 
 import polars as pl
@@ -50,7 +49,8 @@ class Collector:
         self._watch = watch
         self.reasoning_tokens = 0
         self._unscored: list[Answered] = []
-        self._scoring: deque[tuple[list[Answered], Future[list[Score]]]] = deque()
+        self._scoring: dict[Future[list[Score]], list[Answered]] = {}
+        self._scored: SimpleQueue[Future[list[Score]]] = SimpleQueue()  # those of them that are done
 
     def __enter__(self) -> Self:
         return self
@@ -93,7 +93,20 @@ class Collector:
     def settle(self) -> None:
         """Wait for the scores of everything taken so far."""
         self._submit(self._unscored)
-        self._gather(lambda: True)
+        while self._scoring:
+            self._gather(self._scored.get())
+
+    @property
+    def is_scoring(self) -> bool:
+        """Whether scores are still to come."""
+        return bool(self._scoring or self._unscored)
+
+    def hurry(self, *, wait: bool = False) -> None:
+        """Have all that was taken scored, and take the scores that are there; `wait` for some where any are to come."""
+        self._submit(self._unscored)
+        if wait and self._scoring:
+            self._gather(self._scored.get())
+        self._gather_done()
 
     def finish(self) -> None:
         """Make the last scores durable."""
@@ -133,7 +146,7 @@ class Collector:
     def _await_first_score(self, verifier: str) -> None:
         if not self._watch.has_scored(verifier):
             self._submit(self._unscored)
-            self._watch.await_score(verifier, [future for _, future in self._scoring])
+            self._watch.await_score(verifier, list(self._scoring))
 
     def _submit_batches(self) -> None:
         while len(self._unscored) >= BATCH_ROLLOUTS:
@@ -141,22 +154,23 @@ class Collector:
 
     def _submit(self, answered: list[Answered]) -> None:
         if answered:
-            self._scoring.append((answered, self.pool.submit(_make_jobs(answered))))
+            future = self.pool.submit(_make_jobs(answered))
+            self._scoring[future] = answered
+            future.add_done_callback(self._scored.put)
         self._unscored = self._unscored[len(answered) :]
 
     def _gather_done(self) -> None:
-        self._gather(lambda: len(self._scoring) > MAX_SCORING or self._scoring[0][1].done())
+        while self._scoring and (len(self._scoring) > MAX_SCORING or not self._scored.empty()):
+            self._gather(self._scored.get())
 
-    def _gather(self, ready: Callable[[], bool]) -> None:
-        while self._scoring and ready():
-            answered, future = self._scoring.popleft()
-            scores = future.result()
-            self.writer.add_scores(
-                [(rollout, prompt, score) for (prompt, rollout), score in zip(answered, scores, strict=True)]
-            )
-            self.table.take(answered, scores)
-            self._watch.add((prompt.prompt_id, score) for (prompt, _), score in zip(answered, scores, strict=True))
-            self.components.add(answered, scores)
+    def _gather(self, future: Future[list[Score]]) -> None:
+        answered, scores = self._scoring.pop(future), future.result()
+        self.writer.add_scores(
+            [(rollout, prompt, score) for (prompt, rollout), score in zip(answered, scores, strict=True)]
+        )
+        self.table.take(answered, scores)
+        self._watch.add((prompt.prompt_id, score) for (prompt, _), score in zip(answered, scores, strict=True))
+        self.components.add(answered, scores)
 
 
 def read_text(ledger: Ledger, draw: Draw, prompt: Prompt, rollout_id: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
+from typing import Self
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
@@ -16,11 +18,53 @@ from learnable.flows.garbage import set_aside
 from learnable.flows.sampling.collector import Collector
 from learnable.flows.sampling.missing import MissingRollouts
 from learnable.flows.settings import CurateSettings
-from learnable.rollouts.protocol import Answer, EngineError, Refusal
+from learnable.rollouts.protocol import Answer, EngineError, GroupRequest, Refusal
 
 ATTEMPTS = 4  # at an engine that yields nothing in between
 FIRST_DELAY = 1.0  # seconds, doubled after each failure
 MANY = 10_000  # groups requested at once, that garbage collection had better not walk through
+NEWS = 64  # scored rollouts after which groups that go on are looked for, where the engine has others to start
+
+GoOn = Callable[[Collection[str]], Collection[MissingRollouts]]
+"""Returns what is to be requested besides, given the questions that the engine has refused since it was last called."""
+
+
+class RequestQueue:
+    """What the engine has not been asked for yet: groups under way before new ones. It fills while it is read.
+
+    So an engine that has room again after the end of this iterator had better ask it again.
+    """
+
+    def __init__(self, seed: int, fill: Callable[[], None] | None = None) -> None:
+        self._seed, self._fill = seed, fill
+        self._under_way: deque[MissingRollouts] = deque()
+        self._new: deque[MissingRollouts] = deque()
+        self.sent: dict[tuple[str, int], MissingRollouts] = {}  # and not answered, by question and first index
+
+    def __len__(self) -> int:
+        return len(self._under_way) + len(self._new)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> GroupRequest:
+        if self._fill is not None:
+            self._fill()
+        if not self:
+            raise StopIteration
+        missing = (self._under_way or self._new).popleft()
+        self.sent[missing.prompt.question_id, missing.first] = missing
+        return missing.request(self._seed)
+
+    def add(self, missing: Iterable[MissingRollouts]) -> None:
+        """Take more to be requested."""
+        for run in missing:
+            (self._under_way if run.first else self._new).append(run)
+
+    def take_back(self) -> None:
+        """Let what was sent and not answered be requested again, before all else."""
+        self._under_way.extendleft(reversed(self.sent.values()))
+        self.sent.clear()
 
 
 class EngineLoop:
@@ -29,9 +73,10 @@ class EngineLoop:
     def __init__(self, collector: Collector, settings: CurateSettings) -> None:
         self.collector = collector
         self.settings = settings
-        self.total = self.expected = self.done = self.tokens = 0
+        self.total = self.expected = self.done = self.tokens = self._answers = 0
         self.seconds = 0.0  # of wall clock, while the engine answered
-        self._missing: dict[tuple[str, int], MissingRollouts] = {}
+        self._queue = RequestQueue(settings.seed)
+        self._go_on: GoOn | None = None
         self._refused: set[str] = set()
         self._attempt: RetryCallState
 
@@ -39,21 +84,54 @@ class EngineLoop:
         """Say how many rollouts there may be in the end, so that progress has something to be measured by."""
         self.expected = rollouts
 
-    def generate(self, missing: Iterable[MissingRollouts]) -> set[str]:
-        """Request everything that is missing in one call; an engine that fails is started anew, after growing pauses.
+    def generate(self, missing: Collection[MissingRollouts], go_on: GoOn | None = None) -> set[str]:
+        """Request everything that is missing; an engine that fails is started anew, after growing pauses.
 
-        Returns the ids of the questions that the engine refused. Raises `LearnableError` when it fails `ATTEMPTS` times
-        without an answer in between: what is still missing then is not scored.
+        While the engine answers, `go_on` says what else to request. Returns the ids of the questions that the engine
+        refused, without `go_on`. Raises `LearnableError` when it fails `ATTEMPTS` times without an answer in between:
+        what is still missing then is not scored.
         """
-        self._missing = {(m.prompt.question_id, m.first): m for m in missing}
-        self._refused = set()
-        self.total += sum(m.count for m in self._missing.values())
-        if len(self._missing) >= MANY:
-            set_aside()
-        if self._missing:
-            self._request_until_answered()
+        self._go_on, self._refused = go_on, set()
+        self._queue = RequestQueue(self.settings.seed, go_on and self._fill)
+        self._add(missing)
+        try:
+            while self._queue:
+                self._request_until_answered()
+                self._await_requests()
+        finally:  # both lead back to this loop, and such a cycle would keep all rewards of the run
+            self._queue, self._go_on = RequestQueue(self.settings.seed), None
         self._note_speed()
         return self._refused
+
+    def _add(self, missing: Collection[MissingRollouts]) -> None:
+        self.total += sum(m.count for m in missing)
+        self._queue.add(missing)
+        if len(missing) >= MANY:
+            set_aside()
+
+    def _fill(self) -> None:
+        """Add what is to be requested next, by the scores of groups under way.
+
+        Looking for few groups at a time costs much, so that is left until the engine has nothing else to start.
+        """
+        if not self._queue:
+            self.collector.hurry()
+        news = self.collector.table.news
+        if self._refused or news >= NEWS or (news and not self._queue):
+            self._look_for_more()
+
+    def _await_requests(self) -> None:
+        """Wait for scores while nothing can be requested without them."""
+        if self._go_on is not None:
+            self._fill()
+            while not self._queue and self.collector.is_scoring:
+                self.collector.hurry(wait=True)
+                self._look_for_more()
+
+    def _look_for_more(self) -> None:
+        refused, self._refused = self._refused, set()
+        if self._go_on is not None:
+            self._add(self._go_on(refused))
 
     def _request_until_answered(self) -> None:
         attempts = Retrying(
@@ -75,23 +153,28 @@ class EngineLoop:
                 del self._attempt
 
     def _request(self) -> None:
-        requests = (missing.request(self.settings.seed) for missing in list(self._missing.values()))
+        self._queue.take_back()
         engine = engine_for(self.settings)
-        started = time.monotonic() - self.seconds
-        for answer in engine.generate(requests, self.settings.sampling):
+        started, done = time.monotonic() - self.seconds, self._answers
+        for answer in engine.generate(self._queue, self.settings.sampling):
             self._take(answer)
             self.seconds = time.monotonic() - started  # up to the last answer: waiting for a dead engine is no speed
-        if self._missing:
-            raise EngineError(f"the engine left {len(self._missing)} groups unanswered")
+        if self._queue.sent or (self._queue and done == self._answers):
+            raise EngineError(f"the engine left {self._missing} groups unanswered")
+
+    @property
+    def _missing(self) -> int:
+        return len(self._queue) + len(self._queue.sent)
 
     def _take(self, answer: Answer) -> None:
         self.done += self.collector.take(answer)
+        self._answers += 1
         self._attempt.attempt_number = 1  # after an answer they are counted anew
         if isinstance(answer, Refusal):
-            del self._missing[answer.request.prompt.question_id, answer.request.first_index]
+            del self._queue.sent[answer.request.prompt.question_id, answer.request.first_index]
             self._refused.add(answer.request.prompt.question_id)
             return
-        del self._missing[answer[0].question_id, min(rollout.rollout_index for rollout in answer)]
+        del self._queue.sent[answer[0].question_id, min(rollout.rollout_index for rollout in answer)]
         self.tokens += sum(rollout.num_tokens for rollout in answer)
         progress().rollouts(self.done, max(self.total, self.expected), self.tokens)
 
@@ -101,7 +184,7 @@ class EngineLoop:
 
     def _warn(self, attempt: RetryCallState) -> None:
         progress().warn(
-            f"{_error_of(attempt)}; the engine is tried again in {attempt.upcoming_sleep:g} s for {len(self._missing)} "
+            f"{_error_of(attempt)}; the engine is tried again in {attempt.upcoming_sleep:g} s for {self._missing} "
             "groups"
         )
 

@@ -15,6 +15,7 @@ from learnable.filters.arrays import Flags, Indices, Values
 from learnable.filters.stopping.schedule import Schedule
 from learnable.flows.settings import CurateSettings
 
+ROWS_AT_ONCE = 8192  # looked through
 Answered = tuple[Prompt, Rollout]  # what a verifier judges: a completion, as an answer to this prompt
 Refused = tuple[range, str]  # the indices of rollouts that the engine refused, and why
 
@@ -36,6 +37,7 @@ class RewardTable:
         self.have: Flags = np.zeros(schedule.rewards.shape, bool)
         self.tokens: Values = np.zeros((2, len(prompts)))
         self.refused: dict[str, list[Refused]] = {}
+        self._news: list[Indices] | None = None  # rows that got rollouts since they were last asked for
         self._silence: Counter[str] = Counter()  # rollouts that will never come, by reason
         self._rewards = schedule.rewards
         self._counted = ("scored",) if settings.truncated == "exclude" else REWARDED_VERDICTS
@@ -69,6 +71,24 @@ class RewardTable:
             scored.select(value.fill_null(float("nan"))).to_series().to_numpy(),
         )
 
+    def take_news(self) -> Indices:
+        """Return the rows that rollouts with scores have come for since this was last called, some of them twice."""
+        news, self._news = self._news or [], []
+        return np.concatenate([np.zeros(0, np.int64), *news])
+
+    @property
+    def news(self) -> int:
+        """How many rows `take_news` would return."""
+        return sum(map(len, self._news or ()))
+
+    def find_complete(self, rows: Indices, ends: Indices) -> Indices:
+        """Return those of these rows whose rollouts are all there; `ends` has how many of each row of the pool."""
+        complete = [rows[:0]]
+        for part in np.array_split(rows, len(rows) // ROWS_AT_ONCE + 1):
+            beyond = np.arange(self.have.shape[1])[None, :] >= ends[part, None]
+            complete.append(part[(self.have[part] | beyond).all(axis=1)])
+        return np.concatenate(complete)
+
     def refuse(self, question_id: str, indices: range, reason: str) -> None:
         """Note rollouts that the engine refused: they are missing, and never scored."""
         for prompt in self.prompts_of(question_id):
@@ -91,6 +111,8 @@ class RewardTable:
 
     def _set(self, rows: Indices, columns: Indices, tokens: Values, rewards: Values) -> None:
         self._mark(rows, columns)
+        if self._news is not None:  # somebody asks for them
+            self._news.append(rows)
         np.add.at(self.tokens[0], rows, tokens)
         np.add.at(self.tokens[1], rows, 1.0)
         inside = (columns < self._rewards.shape[1]) & ~np.isnan(rewards)

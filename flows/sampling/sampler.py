@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -23,14 +23,15 @@ from learnable.filters.prediction.features import PromptFeatures
 from learnable.filters.prediction.other_rates import OtherRates
 from learnable.filters.prediction.strata import MIN_GROUPS_TO_PREDICT, TextPredictor
 from learnable.filters.stopping.plan import SamplingPlan, plan_ahead, plan_fixed
-from learnable.filters.stopping.schedule import SamplingRound, Schedule, hash_to_uniforms
+from learnable.filters.stopping.schedule import ROUND_ROLLOUTS, SamplingRound, Schedule, hash_to_uniforms
 from learnable.filters.stopping.stratified import describe_prompts
 from learnable.flows.engines import engine_for
 from learnable.flows.run import Run
 from learnable.flows.sampling.collector import Collector
 from learnable.flows.sampling.engine_loop import EngineLoop
 from learnable.flows.sampling.error_watch import ErrorWatch
-from learnable.flows.sampling.missing import MissingRollouts, drop_long_prompts, find_runs, redraw_seeds
+from learnable.flows.sampling.frontier import Frontier
+from learnable.flows.sampling.missing import MissingRollouts, drop_long_prompts
 from learnable.flows.sampling.reward_table import RewardTable
 from learnable.flows.sampling.scan import RolloutScan
 from learnable.flows.settings import CurateSettings
@@ -134,8 +135,12 @@ class AdaptiveSampling:
         self.settings = settings
         self.stored = 0  # rollouts that were in the ledger before
         self._endless = endless
-        self._found = 0  # prompts to keep, as rounds told
-        self._seeds: dict[str, dict[int, int]] = {}  # of rollouts to be drawn again, by question and index
+        self._found = 0  # prompts to keep, as was told
+        self._shown, self._told = (
+            np.zeros(len(self.prompts), bool),
+            0,
+        )  # groups that were told of, and new rollouts then
+        self._frontier = Frontier(schedule, table)
         self._loop = EngineLoop(collector, settings)
         self._fit: set[str] = set()  # questions
 
@@ -143,8 +148,7 @@ class AdaptiveSampling:
         """Count rollouts of the ledger as there; `redrawn` are those that are to be drawn again, by their own seeds."""
         self.stored += stored.height
         self.table.mark(stored)
-        for question_id, seeds in redraw_seeds(redrawn).items():
-            self._seeds.setdefault(question_id, {}).update(seeds)
+        self._frontier.redraw(redrawn)
 
     def run(self, *, until_missing: bool = False) -> bool:
         """Follow the schedule to its end, or to the first rollout that the ledger lacks; say whether it stopped there.
@@ -153,6 +157,21 @@ class AdaptiveSampling:
         engine or a verifier is given up.
         """
         self.collector.settle()
+        if self.schedule.goes_round_by_round:
+            return self._run_rounds(until_missing=until_missing)
+        self.table.take_news()  # of what was there before
+        missing = self._frontier.follow(self.schedule.request_pilot(), until_missing=until_missing)
+        if until_missing:
+            return bool(missing)
+        self._tell(show=False)
+        if missing:
+            missing, long = self._ask(missing)
+            self._loop.generate([*missing, *self._go_on(long)], self._go_on)
+            self.table.check_answers()
+            self._tell()
+        return False
+
+    def _run_rounds(self, *, until_missing: bool) -> bool:
         round_, announced = self.schedule.request_pilot(), self.settings.budget.want is None
         while len(round_) and not self.schedule.goal_reached:
             missing = self.find_missing(round_)
@@ -163,13 +182,33 @@ class AdaptiveSampling:
                 announced = True
             self.generate(missing)
             self.collector.components.tell()
-            stopped = self.schedule.stopped.copy()
             round_ = self.schedule.request_next_round()
-            if missing:
-                self._show_found(np.flatnonzero(self.schedule.stopped & ~stopped))
-                self._track_round()
-            self._loop.expect(self.schedule.expected_rollouts)
+            self._tell(show=bool(missing))
         return False
+
+    def _go_on(self, silent: Collection[str]) -> list[MissingRollouts]:
+        """Return what is to be requested after what was scored since, where these questions get no answer."""
+        asked: list[MissingRollouts] = []
+        while True:
+            missing, long = self._ask(self._frontier.go_on(silent))
+            asked += missing
+            if not long:
+                break
+            silent = long
+        if self.schedule.waves.fits:
+            self.collector.components.tell()
+        if self.generated - self._told >= ROUND_ROLLOUTS:
+            self._tell()
+        return asked
+
+    def _tell(self, *, show: bool = True) -> None:
+        """Say what was found since, unless it is not to be shown, and how many rollouts there may be in the end."""
+        stopped = np.flatnonzero(self.schedule.stopped & ~self._shown)
+        self._shown, self._told = self.schedule.stopped.copy(), self.generated
+        if show:
+            self._show_found(stopped)
+            self._track_round()
+        self._loop.expect(self.schedule.expected_rollouts)
 
     def _track_round(self) -> None:
         """Tell the tracker where a run stands, by how many of its rollouts are there."""
@@ -220,18 +259,7 @@ class AdaptiveSampling:
 
     def find_missing(self, round_: SamplingRound) -> list[MissingRollouts]:
         """Return the rollouts of a round that the ledger lacks, once for the prompts that share a question."""
-        ranges = list(zip(round_.prompts.tolist(), round_.first.tolist(), round_.end.tolist(), strict=True))
-        asking: dict[str, list[int]] = {}
-        for place, (row, _, _) in enumerate(ranges):
-            asking.setdefault(self.prompts[row].question_id, []).append(place)
-        missing: list[MissingRollouts] = []
-        for question_id, places in asking.items():
-            indices: set[int] = set()  # of one question at a time: a large pool has millions of them
-            for row, first, end in (ranges[place] for place in places):
-                indices.update((np.flatnonzero(~self.table.have[row, first:end]) + first).tolist())
-            prompt = self.prompts[ranges[places[0]][0]]
-            missing += find_runs(prompt, sorted(indices), self._seeds.get(question_id, {}))
-        return missing
+        return self._frontier.find_missing(round_)
 
     def generate(self, missing: Sequence[MissingRollouts]) -> None:
         """Let the engine generate what is missing, and take in its scores.
@@ -240,23 +268,30 @@ class AdaptiveSampling:
         """
         if not missing:
             return
+        fit, long = self._ask(missing)
+        refused = self._loop.generate(fit)
+        self.collector.settle()
+        silent = [row for question_id in sorted(long | refused) for row in self.table.rows_of[question_id]]
+        self.schedule.give_up(np.array(silent, dtype=np.int64))
+        self.table.check_answers()
+
+    def _ask(self, missing: Sequence[MissingRollouts]) -> tuple[list[MissingRollouts], set[str]]:
+        """Return what the engine can be asked for, and the questions that are too long for it; start it first."""
+        new = [m for m in missing if m.prompt.question_id not in self._fit]
+        if not new:
+            return list(missing), set()
         if not self._loop.done:
             progress().stage("Starting the engine")
         engine = engine_for(self.settings)
         if not self._loop.done:
             progress().stage("Rolling out")
-        new = [m for m in missing if m.prompt.question_id not in self._fit]
         fit, long = drop_long_prompts(new, engine, is_first=not self._fit)
         self._fit.update(m.prompt.question_id for m in fit)
         dropped = {prompt.question_id for prompt in long}
         if dropped:
             unasked = sum(m.count for m in missing if m.prompt.question_id in dropped)
             self.table.note_silence(f"longer than the policy's context of {engine.max_context} tokens", unasked)
-        refused = self._loop.generate([m for m in missing if m.prompt.question_id not in dropped])
-        self.collector.settle()
-        silent = [row for question_id in sorted(dropped | refused) for row in self.table.rows_of[question_id]]
-        self.schedule.give_up(np.array(silent, dtype=np.int64))
-        self.table.check_answers()
+        return [m for m in missing if m.prompt.question_id not in dropped], dropped
 
     def count_stored(self) -> None:
         """Let every group count what else the ledger has of it without a gap."""

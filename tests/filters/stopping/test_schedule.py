@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from learnable.data.band import Band
+from learnable.filters.posterior.belief import Belief
+from learnable.filters.posterior.certificate import FamilyPrior
+from learnable.filters.stopping import pool_beliefs as beliefs_module
 from learnable.filters.stopping import schedule as module
+from learnable.filters.stopping import waves as waves_module
 from learnable.filters.stopping.budget import SamplingBudget
+from learnable.filters.stopping.operating_point import StoppingRule
 from learnable.filters.stopping.schedule import SamplingRound, Schedule, hash_to_uniforms
-from learnable.filters.stopping.table import KEEP
+from learnable.filters.stopping.table import KEEP, StoppingTable
+from learnable.filters.stopping.waves import Fit
 
 Rates = NDArray[np.float64]
 SMALL = SamplingBudget(max_group=24, pilot_prompts=32)
@@ -78,7 +87,68 @@ def test_new_groups_and_continuing_ones_share_a_round(monkeypatch: pytest.Monkey
     pool.run()
     mixed = [round_ for round_ in pool.rounds[1:] if (round_.first == 0).any() and (round_.first > 0).any()]
     assert len(mixed) > 2
-    assert all((round_.end - round_.first).sum() <= 200 for round_ in pool.rounds[1:])
+    waves = np.bincount(pool.schedule.waves.of)
+    assert waves.tolist() == [32, 50, 82, 136]  # each as large as all before it, once they are of 50 or more
+
+
+class InDisorder(Pool):
+    """Answers what was requested in an order of its own, some groups at a time."""
+
+    def __init__(self, *arguments: Any, order: int, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.rng = np.random.default_rng(order)
+
+    def run(self) -> Schedule:
+        round_, waiting = self.schedule.request_pilot(), [SamplingRound(*(np.zeros(0, np.int64) for _ in range(3)))]
+        while len(round_) or any(len(part) for part in waiting):
+            asked = SamplingRound.join([*waiting, round_])
+            first = min(self.rng.choice([1, 3, 40, 4000]), len(asked))
+            order = self.rng.permutation(len(asked))
+            now, later = (
+                SamplingRound(asked.prompts[part], asked.first[part], asked.end[part])
+                for part in (order[:first], order[first:])
+            )
+            self.answer(now)
+            round_, waiting = self.schedule.take(now.prompts), [later]
+        return self.schedule
+
+
+def solve_one_table(belief: Belief, band: Band, **budget: Any) -> StoppingRule:
+    """Follow one table of the belief: a rule that hangs on it as the matched one does."""
+    ess = min(budget["ess_per_rollout"], 10.0)
+    table = StoppingTable.solve(belief, band, budget["max_group"], budget["blocks"], ess_per_rollout=ess)
+    return StoppingRule((table,), (1.0,))
+
+
+@given(
+    order=st.integers(0, 2**32 - 1),
+    kind=st.sampled_from(["passes", "graded", "families", "missing scores"]),
+    size=st.sampled_from([20, 150, 420]),
+)
+@settings(max_examples=20, deadline=None)
+def test_the_order_of_arrival_decides_nothing(order: int, kind: str, size: int) -> None:
+    """Every prompt gets the same rollouts, by the same beliefs, in whatever order groups are answered."""
+    families = [f"family {number % 3}" for number in range(size)] if kind == "families" else None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "ROUND_ROLLOUTS", 120)  # several waves
+        patch.setattr(waves_module, "LAG", 1)
+        patch.setattr(beliefs_module, "match_fixed", solve_one_table)  # in milliseconds
+        plain = Pool(beta_rates(size), families=families)
+        shuffled = InDisorder(beta_rates(size), families=families, order=order)
+        if kind == "graded":
+            plain.answers = np.random.default_rng(1).normal(plain.rates[:, None], 0.1, plain.answers.shape).clip(0, 1)
+        if kind == "missing scores":
+            plain.answers[:, 1::3] = np.nan
+        shuffled.answers = plain.answers
+        once, again = plain.run(), shuffled.run()
+    assert once.requested.tolist() == again.requested.tolist()
+    assert once.opening.tolist() == again.opening.tolist()
+    assert once.waves.of.tolist() == again.waves.of.tolist()
+    assert once.stopped.all()
+    assert again.stopped.all()
+    for name, prior in once.family_priors.items():
+        assert prior.belief.weights.tolist() == again.family_priors[name].belief.weights.tolist()
+    assert once.find_certified().tolist() == again.find_certified().tolist()
 
 
 def test_the_same_rewards_lead_the_same_way() -> None:
@@ -220,7 +290,7 @@ def test_a_group_of_equal_rewards_goes_on_to_the_largest_group_and_no_further(mo
     schedule.requested[:] = [SMALL.max_group - 8, SMALL.max_group]
     schedule.rewards[:, : SMALL.max_group] = 0.5
     rule = SimpleNamespace(decide=lambda uniforms, n, sums: np.full(len(n), KEEP), find_thresholds=np.zeros_like)
-    monkeypatch.setattr(schedule, "rules", {"f": rule})
-    monkeypatch.setattr(schedule, "assess_chances", lambda prompts: np.ones(len(prompts)))
-    schedule._judge()
+    fit = Fit(["f"], {"f": rule}, {"f": FamilyPrior()})  # type: ignore[dict-item]
+    monkeypatch.setattr(schedule, "assess_cell", lambda prompts, _: (np.ones(len(prompts)), np.ones(len(prompts))))
+    schedule._judge(np.arange(2), fit, np.zeros(2, np.int64))
     assert schedule.stopped.tolist() == [False, True]
