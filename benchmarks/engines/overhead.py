@@ -1,28 +1,33 @@
 """How much longer does curating take than a bare `LLM.generate` of the same requests, in the same process?
 
-64 arithmetic and 64 poem prompts, 16 completions each. The engine is started once and is warm; then bare
-generation and the whole curation (rollouts, scores in a worker process, statistics, decisions, Parquet,
-manifest, card) take turns. Reports the median of each and their ratio, which should be at most 1.15.
+Prompts of some families, half of each; 16 completions each, or as many as the default mode draws. The engine is started
+once and is warm; then the whole curation (rollouts, scores in a worker process, statistics, decisions, Parquet,
+manifest, card) and bare generation of the requests that it made take turns. Reports the median of each and their ratio,
+which should be at most 1.15, and the same of processor seconds, workers' among them, which other programs on the
+machine disturb less.
 
-    python -m benchmarks.engines.overhead [--repeats 5] [--json FILE]
+    python -m benchmarks.engines.overhead [--sampling optimal] [--family arithmetic] [--prompts 128] [--repeats 5]
+        [--json FILE]
 """
 
 from __future__ import annotations
 
+import resource
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from statistics import median
 from typing import TypeVar
 
 from benchmarks.figures import make_parser, write_figures
-from learnable.filters.stopping.budget import SamplingBudget
+from learnable.data.records import Sampling
+from learnable.filters.stopping.budget import SamplingBudget, SamplingMode
 from learnable.flows.curation.pipeline import run_curation
-from learnable.flows.curation.steps import read_prompts
 from learnable.flows.engines import engine_for
 from learnable.flows.settings import CurateSettings, PromptSettings
+from learnable.rollouts import vllm_engine
 from learnable.rollouts.protocol import GroupRequest
 from learnable.rollouts.vllm_engine import VLLMEngine, make_sampling_params
 
@@ -35,44 +40,69 @@ def main() -> None:
     """Measure and report."""
     parser = make_parser(__doc__)
     parser.add_argument("--repeats", type=int, default=5, help="rounds of both")
-    parser.add_argument("--prompts", type=int, default=128, help="half of them arithmetic, half poems")
+    parser.add_argument("--prompts", type=int, default=128, help="of all families together")
+    parser.add_argument("--sampling", choices=("fixed", "optimal"), default="fixed")
+    parser.add_argument("--family", action="append", help="repeatable; arithmetic and poetry, unless given")
     arguments = parser.parse_args()
-    figures = measure(arguments.prompts, arguments.repeats)
+    families = tuple(arguments.family or ("arithmetic", "poetry"))
+    figures = measure(arguments.prompts, arguments.repeats, arguments.sampling, families)
     print(
         f"bare generate {figures['bare_seconds']:.2f} s, curation {figures['curation_seconds']:.2f} s, "
-        f"ratio {figures['ratio']:.3f} (at most {BOUND}), {figures['tokens_per_second']:,.0f} tokens/s bare"
+        f"ratio {figures['ratio']:.3f} (at most {BOUND}), {figures['tokens_per_second']:,.0f} tokens/s bare; "
+        f"processor {figures['bare_processor_seconds']:.2f} s and {figures['curation_processor_seconds']:.2f} s, ratio "
+        f"{figures['processor_ratio']:.3f}; {figures['rollouts']:,.0f} rollouts of "
+        f"{figures['tokens_per_completion']:.1f} tokens"
     )
     write_figures(arguments.json, figures)
 
 
-def measure(prompts: int, repeats: int) -> dict[str, float]:
+def measure(prompts: int, repeats: int, sampling: SamplingMode, families: Sequence[str]) -> dict[str, float]:
     """Return medians over `repeats` rounds, in seconds, after one round to warm up."""
     settings = CurateSettings(
-        prompts=PromptSettings(families=("arithmetic", "poetry"), limit=prompts), budget=SamplingBudget("fixed")
+        prompts=PromptSettings(families=tuple(families), limit=prompts), budget=SamplingBudget(sampling)
     )
     engine = engine_for(settings)
     if not isinstance(engine, VLLMEngine):
         raise TypeError("the benchmark compares with vLLM")
-    rounds: list[tuple[float, float]] = []
-    tokens = 0
+    requests = _note_requests()
+    rounds: list[tuple[float, float, float, float]] = []
+    tokens = rollouts = 0
     for _ in range(repeats + 1):
-        bare, tokens = _timed(lambda: _generate_bare(engine, settings))
+        requests.clear()
         with tempfile.TemporaryDirectory() as store:
-            fresh = replace(settings, store=store)
-            curation, _ = _timed(partial(run_curation, fresh))
-        rounds.append((bare, curation))
+            curation, curation_processor, _ = _timed(partial(run_curation, replace(settings, store=store)))
+        bare, bare_processor, tokens = _timed(lambda: _generate_bare(engine, settings, requests))
+        rollouts = sum(request.group_size for request in requests)
+        rounds.append((bare, curation, bare_processor, curation_processor))
         print(f"  bare {bare:.2f} s, curation {curation:.2f} s", flush=True)
-    bare_seconds, curation_seconds = (median(column) for column in zip(*rounds[1:], strict=True))
+    medians = [median(column) for column in zip(*rounds[1:], strict=True)]
     return {
-        "bare_seconds": bare_seconds,
-        "curation_seconds": curation_seconds,
-        "ratio": median(curation / bare for bare, curation in rounds[1:]),
-        "tokens_per_second": tokens / bare_seconds,
+        "bare_seconds": medians[0],
+        "curation_seconds": medians[1],
+        "ratio": median(curation / bare for bare, curation, *_ in rounds[1:]),
+        "bare_processor_seconds": medians[2],
+        "curation_processor_seconds": medians[3],
+        "processor_ratio": median(curation / bare for *_, bare, curation in rounds[1:]),
+        "tokens_per_second": tokens / medians[0],
+        "tokens_per_completion": tokens / rollouts,
+        "rollouts": rollouts,
     }
 
 
-def _generate_bare(engine: VLLMEngine, settings: CurateSettings) -> int:
-    requests = [GroupRequest(prompt, settings.group_size) for prompt in read_prompts(settings).prompts]
+def _note_requests() -> list[GroupRequest]:
+    """Return a list that will have each request that vLLM is given."""
+    noted: list[GroupRequest] = []
+    make = vllm_engine.make_sampling_params
+
+    def note(request: GroupRequest, sampling: Sampling) -> object:
+        noted.append(request)
+        return make(request, sampling)
+
+    vllm_engine.make_sampling_params = note
+    return noted
+
+
+def _generate_bare(engine: VLLMEngine, settings: CurateSettings, requests: Sequence[GroupRequest]) -> int:
     outputs = engine.llm.generate(
         [request.prompt.text for request in requests],
         [make_sampling_params(request, settings.sampling) for request in requests],
@@ -81,10 +111,16 @@ def _generate_bare(engine: VLLMEngine, settings: CurateSettings) -> int:
     return sum(len(child.token_ids) for output in outputs for child in output.outputs)
 
 
-def _timed(call: Callable[[], T]) -> tuple[float, T]:
-    started = time.perf_counter()
+def _timed(call: Callable[[], T]) -> tuple[float, float, T]:
+    """Return seconds of wall clock and of processors, those of children that have ended among them."""
+    started, spent = time.perf_counter(), _processor_seconds()
     result = call()
-    return time.perf_counter() - started, result
+    return time.perf_counter() - started, _processor_seconds() - spent, result
+
+
+def _processor_seconds() -> float:
+    usages = (resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 if __name__ == "__main__":
