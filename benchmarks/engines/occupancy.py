@@ -21,7 +21,7 @@ import json
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
@@ -67,7 +67,7 @@ class TimedEngine:
     def __init__(self, clock: Clock, slots: int, lengths: Lengths, verifiers: TimedCollector) -> None:
         self.clock, self.slots, self.lengths, self.verifiers = clock, slots, lengths, verifiers
 
-    def count_tokens(self, prompts: list[Prompt]) -> list[int]:
+    def count_tokens(self, prompts: Sequence[Prompt]) -> list[int]:
         """Prompts are short."""
         return [1] * len(prompts)
 
