@@ -1,4 +1,4 @@
-"""Which rollouts to request next: a pilot, then waves of new groups, each of which goes on as its own rewards say."""
+"""Which rollouts to request next: a pilot, then cohorts of new groups, each of which goes on as its own rewards say."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from learnable.filters.arrays import Flags, Indices, Values
 from learnable.filters.posterior.certificate import FamilyPrior
 from learnable.filters.prediction.strata import Predictor
 from learnable.filters.stopping.budget import SamplingBudget
+from learnable.filters.stopping.cohorts import Cohorts, Fit
 from learnable.filters.stopping.operating_point import StoppingRule
 from learnable.filters.stopping.pool_beliefs import PoolBeliefs, group_rows
 from learnable.filters.stopping.stratified import merge_orders
 from learnable.filters.stopping.table import CONTINUE, KEEP, list_block_ends
-from learnable.filters.stopping.waves import Fit, Waves
 
-ROUND_ROLLOUTS = 4096  # of a round towards a goal, and of the first blocks of the first wave after the pilot
+ROUND_ROLLOUTS = 4096  # of a round towards a goal, and of the first blocks of the first cohort after the pilot
 MIN_YIELD = 1 / 128  # of new prompts: below it a goal is given up
 ENOUGH_GROUPS_TO_STOP = 384  # groups that must tell of that: 3 in 384 is 1 in 128 (rule of three, 95 % confidence)
 _NOTHING = (np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -71,7 +71,7 @@ class Schedule(PoolBeliefs):
         size = len(uniforms)
         self.opening: Indices = np.zeros(size, np.int64)
         self.awaited, self._missing = np.zeros(size, bool), 0  # the one counted
-        self.waves = Waves(size)
+        self.cohorts = Cohorts(size)
         self._ends = np.array([*list_block_ends(budget.blocks, budget.max_group)])
         self._next_new = 0  # of prompts from here on nothing was requested yet, the pilot aside
 
@@ -86,7 +86,7 @@ class Schedule(PoolBeliefs):
         prompts = np.sort(np.concatenate(pilot)) if pilot else np.zeros(0, np.int64)
         self.in_pilot[prompts] = True
         if self.budget.want is None:
-            self.waves.begin(prompts)
+            self.cohorts.begin(prompts)
         return self._request(prompts, np.full(len(prompts), min(self.budget.pilot_rollouts, self.budget.max_group)))
 
     def request_next_round(self) -> SamplingRound:
@@ -101,16 +101,16 @@ class Schedule(PoolBeliefs):
     def take(self, answered: Indices) -> SamplingRound:
         """Judge groups whose rollouts have all been answered, and return what is to be requested now.
 
-        In whatever order groups are answered, the same is requested in the end: each goes on by the rule of its wave
-        (see `Waves`), as soon as that is known. A run with a goal goes round by round: how much it still needs hangs
+        In whatever order groups are answered, the same is requested in the end: each goes on by the rule of its cohort
+        (see `Cohorts`), as soon as that is known. A run with a goal goes round by round: how much it still needs hangs
         on all that was requested before.
         """
         answered = answered[self.awaited[answered]]
         self.awaited[answered], self._missing = False, self._missing - len(answered)
         if self.goes_round_by_round:
             return self._request(*_NOTHING) if self._missing else self._request_round()
-        parts = [self._go_on(answered[self.waves.take_openings(answered)])]
-        while self.waves.is_due:
+        parts = [self._go_on(answered[self.cohorts.take_openings(answered)])]
+        while self.cohorts.is_due:
             parts += self._pass_fixed_point()
         if not self._missing and not any(len(part) for part in parts):
             parts.append(self._request_last())
@@ -138,17 +138,17 @@ class Schedule(PoolBeliefs):
     def _go_on(self, prompts: Indices) -> SamplingRound:
         """Judge groups that have a fit, each by its own, and request the next blocks of those that go on."""
         open_groups = prompts[~self.stopped[prompts]]
-        for wave, members in group_rows(self.waves.of[open_groups]):
-            self._judge(open_groups[members], self.waves.fits[wave], self.waves.cell)
-        self.waves.stop(prompts[self.stopped[prompts]])
+        for cohort, members in group_rows(self.cohorts.of[open_groups]):
+            self._judge(open_groups[members], self.cohorts.fits[cohort], self.cohorts.cell)
+        self.cohorts.stop(prompts[self.stopped[prompts]])
         going_on = open_groups[~self.stopped[open_groups]]
         return self._request(going_on, self._find_ends(going_on))
 
     def _pass_fixed_point(self) -> list[SamplingRound]:
-        """Fit beliefs, rules and strata, request the next wave, and judge the groups that waited for the fit."""
-        self.refit(0, self.waves.count_seen(self.opening, self.requested))
-        members = self.waves.add_fit(self._fit, self.cell)
-        fresh = self._begin(self._fresh(max(ROUND_ROLLOUTS // int(self._ends[0]), int((self.waves.of >= 0).sum()))))
+        """Fit beliefs, rules and strata, request the next cohort, and judge the groups that waited for the fit."""
+        self.refit(0, self.cohorts.count_seen(self.opening, self.requested))
+        members = self.cohorts.add_fit(self._fit, self.cell)
+        fresh = self._begin(self._fresh(max(ROUND_ROLLOUTS // int(self._ends[0]), int((self.cohorts.of >= 0).sum()))))
         return [self._go_on(members), fresh]
 
     def _request_last(self) -> SamplingRound:
@@ -162,7 +162,7 @@ class Schedule(PoolBeliefs):
 
     def _begin(self, prompts: Indices) -> SamplingRound:
         if len(prompts):
-            self.waves.begin(prompts)
+            self.cohorts.begin(prompts)
         return self._request(prompts, np.full(len(prompts), self._ends[0]))
 
     def settle(self) -> None:

@@ -195,7 +195,7 @@ class AdaptiveSampling:
             if not long:
                 break
             silent = long
-        if self.schedule.waves.fits:
+        if self.schedule.cohorts.fits:
             self.collector.components.tell()
         if self.generated - self._told >= ROUND_ROLLOUTS:
             self._tell()

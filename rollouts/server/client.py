@@ -80,7 +80,7 @@ class ServerPool:
         self._emit = emit
         self._template = template
         self._pending: deque[HttpRequest] = deque()
-        self._is_last = False  # no more requests will be added
+        self._is_last = False  # no more requests are to be added for now
         self._told_at = monotonic()
         self._tasks: set[asyncio.Task[None]] = set()
         self._moved = asyncio.Event()  # a request was added, or ended with or without success
@@ -119,10 +119,11 @@ class ServerPool:
         """Take a request on."""
         single = HttpRequest(Group(request), 0, request.group_size)
         self._pending.extend(single.split() if self._access.ignores_n else [single])
+        self._is_last = False
         self._moved.set()
 
     def end_requests(self) -> None:
-        """Take note that no more will be added."""
+        """Take note that no more are to be added for now."""
         self._is_last = True
         self._moved.set()
 

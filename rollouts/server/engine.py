@@ -78,17 +78,18 @@ class ServerEngine:
         `requests` is read in the caller's thread, half as many again as the servers take at once. Raises `EngineError`
         when no server has answered for `patience` seconds, `SpentBudgetError` where the allowance is spent.
         """
-        queue: Iterator[GroupRequest] | None = iter(requests)
-        missing = 0
+        queue = iter(requests)
+        missing, have_ended = 0, False
         with _PoolThread(self, sampling) as pool:
             while True:
-                while queue and missing <= pool.room + pool.room // 2:
+                while missing <= pool.room + pool.room // 2:
                     if (request := next(queue, None)) is None:
-                        queue = None
-                        pool.end_requests()
+                        if not have_ended:
+                            pool.end_requests()
+                        have_ended = True
                         break
                     pool.add(request)
-                    missing += 1
+                    missing, have_ended = missing + 1, False
                 if not missing:
                     return
                 answer = pool.wait()
@@ -133,7 +134,7 @@ class _PoolThread:
         self._call(self._pool.add, request)
 
     def end_requests(self) -> None:
-        """Take note that no more will be added."""
+        """Take note that no more are to be added for now."""
         self._call(self._pool.end_requests)
 
     def wait(self) -> Answer:

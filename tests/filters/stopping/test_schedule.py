@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from learnable.data.band import Band
 from learnable.filters.posterior.belief import Belief
 from learnable.filters.posterior.certificate import FamilyPrior
+from learnable.filters.stopping import cohorts as cohorts_module
 from learnable.filters.stopping import pool_beliefs as beliefs_module
 from learnable.filters.stopping import schedule as module
-from learnable.filters.stopping import waves as waves_module
 from learnable.filters.stopping.budget import SamplingBudget
+from learnable.filters.stopping.cohorts import Fit
 from learnable.filters.stopping.operating_point import StoppingRule
 from learnable.filters.stopping.schedule import SamplingRound, Schedule, hash_to_uniforms
 from learnable.filters.stopping.table import KEEP, StoppingTable
-from learnable.filters.stopping.waves import Fit
 
 Rates = NDArray[np.float64]
 SMALL = SamplingBudget(max_group=24, pilot_prompts=32)
@@ -87,8 +87,8 @@ def test_new_groups_and_continuing_ones_share_a_round(monkeypatch: pytest.Monkey
     pool.run()
     mixed = [round_ for round_ in pool.rounds[1:] if (round_.first == 0).any() and (round_.first > 0).any()]
     assert len(mixed) > 2
-    waves = np.bincount(pool.schedule.waves.of)
-    assert waves.tolist() == [32, 50, 82, 136]  # each as large as all before it, once they are of 50 or more
+    cohorts = np.bincount(pool.schedule.cohorts.of)
+    assert cohorts.tolist() == [32, 50, 82, 136]  # each as large as all before it, once they are of 50 or more
 
 
 class InDisorder(Pool):
@@ -130,8 +130,8 @@ def test_the_order_of_arrival_decides_nothing(order: int, kind: str, size: int) 
     """Every prompt gets the same rollouts, by the same beliefs, in whatever order groups are answered."""
     families = [f"family {number % 3}" for number in range(size)] if kind == "families" else None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "ROUND_ROLLOUTS", 120)  # several waves
-        patch.setattr(waves_module, "LAG", 1)
+        patch.setattr(module, "ROUND_ROLLOUTS", 120)  # several cohorts
+        patch.setattr(cohorts_module, "LAG", 1)
         patch.setattr(beliefs_module, "match_fixed", solve_one_table)  # in milliseconds
         plain = Pool(beta_rates(size), families=families)
         shuffled = InDisorder(beta_rates(size), families=families, order=order)
@@ -143,7 +143,7 @@ def test_the_order_of_arrival_decides_nothing(order: int, kind: str, size: int) 
         once, again = plain.run(), shuffled.run()
     assert once.requested.tolist() == again.requested.tolist()
     assert once.opening.tolist() == again.opening.tolist()
-    assert once.waves.of.tolist() == again.waves.of.tolist()
+    assert once.cohorts.of.tolist() == again.cohorts.of.tolist()
     assert once.stopped.all()
     assert again.stopped.all()
     for name, prior in once.family_priors.items():

@@ -69,7 +69,7 @@ class Disorder(SimulatedEngine):
 
 @pytest.fixture(params=["passes", "graded", "families"])
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> CurateSettings:
-    """Settings of the default mode, over a pool of several waves."""
+    """Settings of the default mode, over a pool of several cohorts."""
     monkeypatch.setattr(module, "ROUND_ROLLOUTS", 120)
     monkeypatch.setattr("learnable.flows.sampling.engine_loop.NEWS", 3)
     monkeypatch.setattr("learnable.flows.sampling.engine_loop.FIRST_DELAY", 0.0)
