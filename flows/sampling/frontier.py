@@ -60,9 +60,9 @@ class Frontier:
         self.schedule.give_up(unanswered)
         if len(unanswered) and len(unanswered) == int(self.schedule.awaited.sum()):
             self.table.check_answers()
-        asked = np.concatenate([self.table.take_news(), unanswered])
-        asked = np.unique(asked[self.schedule.awaited[asked]])
-        complete = self.table.find_complete(asked, self.schedule.requested)
+        touched = np.concatenate([self.table.take_news(), unanswered])
+        touched = np.unique(touched[self.schedule.awaited[touched]])
+        complete = self.table.find_complete(touched, self.schedule.requested)
         return self.follow(self.schedule.take(np.union1d(complete, unanswered)))
 
     def _send(self, missing: Sequence[MissingRollouts]) -> list[MissingRollouts]:

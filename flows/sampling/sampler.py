@@ -188,10 +188,10 @@ class AdaptiveSampling:
 
     def _go_on(self, silent: Collection[str]) -> list[MissingRollouts]:
         """Return what is to be requested after what was scored since, where these questions get no answer."""
-        asked: list[MissingRollouts] = []
+        requested: list[MissingRollouts] = []
         while True:
             missing, long = self._ask(self._frontier.go_on(silent))
-            asked += missing
+            requested += missing
             if not long:
                 break
             silent = long
@@ -199,7 +199,7 @@ class AdaptiveSampling:
             self.collector.components.tell()
         if self.generated - self._told >= ROUND_ROLLOUTS:
             self._tell()
-        return asked
+        return requested
 
     def _tell(self, *, show: bool = True) -> None:
         """Say what was found since, unless it is not to be shown, and how many rollouts there may be in the end."""

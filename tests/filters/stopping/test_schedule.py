@@ -101,11 +101,11 @@ class InDisorder(Pool):
     def run(self) -> Schedule:
         round_, waiting = self.schedule.request_pilot(), [SamplingRound(*(np.zeros(0, np.int64) for _ in range(3)))]
         while len(round_) or any(len(part) for part in waiting):
-            asked = SamplingRound.join([*waiting, round_])
-            first = min(self.rng.choice([1, 3, 40, 4000]), len(asked))
-            order = self.rng.permutation(len(asked))
+            pending = SamplingRound.join([*waiting, round_])
+            first = min(self.rng.choice([1, 3, 40, 4000]), len(pending))
+            order = self.rng.permutation(len(pending))
             now, later = (
-                SamplingRound(asked.prompts[part], asked.first[part], asked.end[part])
+                SamplingRound(pending.prompts[part], pending.first[part], pending.end[part])
                 for part in (order[:first], order[first:])
             )
             self.answer(now)
