@@ -24,12 +24,19 @@ from tests.support.warm_starts import Starter
 
 pytestmark = pytest.mark.e2e
 
-PROMPTS, GROUP_SIZE = 768, 8  # six chunks of 1,024
+PROMPTS, GROUP_SIZE, CHUNK = 224, 8, 256  # seven chunks
 ROLLOUTS = PROMPTS * GROUP_SIZE
 FIND = (
     "find", "--sampling", "fixed", "--family", "arithmetic", "--family", "comparison", "--limit", str(PROMPTS),
     "--group-size", str(GROUP_SIZE), "--no-prefect", "--json",
 )  # fmt: skip
+SMALL_CHUNKS = f"""
+from learnable.cli.app import main
+from learnable.flows.sampling import chunk_writer
+
+chunk_writer.CHUNK_ROLLOUTS = {CHUNK}
+main()
+"""
 Moment = Callable[[Run, Path], bool]
 RNG = random.Random(20)
 
@@ -73,7 +80,7 @@ KILLS: list[tuple[Moment, float]] = [
 def kill_at(shell: Shell, moment: Moment, late: float) -> bool:
     """Run and kill; return whether the run was still going on."""
     stored, before = stored_in(shell.store), files(shell.store / "rollouts")
-    run = shell.start(*FIND, "--store", "store")
+    run = shell.start(*FIND, "--store", "store", program=("-c", SMALL_CHUNKS))
     if run.wait_until(lambda: moment(run, shell.store)):
         time.sleep(RNG.uniform(0, late))
     alive = run.process.poll() is None
@@ -105,7 +112,7 @@ def test_ten_kills_lose_nothing_that_was_durable(shell: Shell) -> None:
         assert stored.items() <= stored_in(shell.store).items()
     assert sum(killed) >= 8
     stored = stored_in(shell.store)
-    last = shell.run(*FIND, "--store", "store")
+    last = shell.run(*FIND, "--store", "store", program=("-c", SMALL_CHUNKS))
     check_run(last, stored)
     check_rollouts(shell.store, ROLLOUTS)
     check_scores(shell.store, ROLLOUTS)
