@@ -270,7 +270,7 @@ def own_rewards(rows: list[dict[str, str]], answers: list[tuple[str, str]]) -> d
 
 
 def test_sonnets_go_from_the_front_door_into_trl(shell: Shell) -> None:
-    report, _ = shell.learnable("find", "--form", "sonnet", "--limit", "40", "--store", "store", "--no-prefect")
+    report, _ = shell.learnable("find", "--form", "sonnet", "--limit", "16", "--store", "store", "--no-prefect")
     [shard] = (shell.folder / report["curated"]).glob("train-00000-of-*.parquet")
     assert pq.read_metadata(shard).num_rows == report["totals"]["train"] > 0
     (shell.folder / "train.py").write_text(TRAIN_SCRIPT)
@@ -289,7 +289,7 @@ def test_ctrl_c_keeps_finished_groups_and_the_same_command_goes_on(shell: Shell)
         "--form",
         "quatrain",
         "--limit",
-        "60",
+        "36",
         "--store",
         "cut",
     )
@@ -298,7 +298,7 @@ def test_ctrl_c_keeps_finished_groups_and_the_same_command_goes_on(shell: Shell)
         process = shell.starter.start(
             [sys.executable, *command], cwd=shell.folder, env=shell.environment, stdout=stdout, stderr=stderr
         )
-    while "/960 rollouts" not in err.read_text():
+    while "/576 rollouts" not in err.read_text():
         assert process.poll() is None, err.read_text()
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the Prefect server too
@@ -307,8 +307,8 @@ def test_ctrl_c_keeps_finished_groups_and_the_same_command_goes_on(shell: Shell)
     assert "goes on from there" in err.read_text()
     assert "Traceback" not in err.read_text()
     saved = sum(pq.read_metadata(path).num_rows for path in (shell.folder / "cut" / "rollouts").rglob("*.parquet"))
-    assert 0 < saved < 960
+    assert 0 < saved < 576
     assert not (shell.folder / "cut" / "curated").exists()
     report, said = shell.learnable(*command[2:], "--no-prefect")
     assert f"{saved:,} rollouts reused" in said
-    assert report["totals"]["rollouts"] == 960
+    assert report["totals"]["rollouts"] == 576
