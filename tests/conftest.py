@@ -49,7 +49,7 @@ SLOW = [
         "flows/curation/test_forecast_of_cases.py",
         "flows/looping",
         "flows/refreshing",
-        "flows/sampling/test_engines_agree.py",
+        "flows/sampling/test_agreement.py",
         "flows/sampling/test_sampler.py",
         "flows/sampling/test_scan.py",
         "flows/scheduling",

@@ -1,12 +1,62 @@
-"""Whether two engines sample the same policy: a permutation test within prompts."""
+"""Whether an engine samples the policy as vLLM in process does: a permutation test on what the command line stores."""
 
 from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from learnable.verifiers.families.prompts import builtin_prompts
+from tests.support.warm_starts import Starter
+
+PROMPTS = 64
+GROUP_SIZE = 16
 LEVEL = 0.01
 PERMUTATIONS = 4000
+
+
+class Workplace:
+    """One file of prompts, and a store for each engine."""
+
+    def __init__(self, folder: Path, starter: Starter) -> None:
+        self.folder, self._starter = folder, starter
+        self.home = {"HOME": str(folder), "XDG_CACHE_HOME": str(folder / "cache")}
+        prompts = builtin_prompts(families=("arithmetic", "comparison"), limit=PROMPTS)
+        rows = [{"prompt": p.text, "verifier": p.verifier, "spec": dict(p.spec), "form": p.form} for p in prompts]
+        (folder / "prompts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def arguments(self, engine: str, seed: int, *options: str) -> list[str]:
+        """Return the arguments of `learnable` that let this engine answer, in this folder."""
+        return [
+            "find", "--prompts", "prompts.jsonl", "--store", engine, "--json", "--quiet", "--no-prefect", "--sampling",
+            "fixed", "--engine", engine, "--seed", str(seed), "--max-tokens", "32", *options,
+        ]  # fmt: skip
+
+    def agrees(self, rewards: pl.DataFrame) -> bool:
+        """Whether vLLM in process draws such rewards too."""
+        in_process = self.rewards("vllm", 1)
+        assert 0.1 < in_process["reward"].mean() < 0.9  # or agreement would say nothing
+        return agree(in_process, rewards)
+
+    def rewards(self, engine: str, seed: int, *options: str) -> pl.DataFrame:
+        """Run `learnable find` with this engine and return what the ledger then holds."""
+        command = [sys.executable, "-m", "learnable", *self.arguments(engine, seed, *options)]
+        done = self._starter.run(command, cwd=self.folder, env=os.environ | self.home)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return self.stored_rewards(engine, done.stdout)
+
+    def stored_rewards(self, engine: str, printed: str) -> pl.DataFrame:
+        """Return a reward a rollout, once the command has `printed` its report."""
+        report = json.loads(printed)
+        assert report["totals"]["generated"] == PROMPTS * GROUP_SIZE
+        assert report["totals"]["errors"] == 0
+        scores = pl.concat([pl.read_parquet(file) for file in (self.folder / engine).glob("scores/**/*.parquet")])
+        assert scores.height == PROMPTS * GROUP_SIZE
+        return scores.select("prompt_id", "reward")
 
 
 def p_values(one: pl.DataFrame, two: pl.DataFrame, seed: int = 0) -> dict[str, float]:

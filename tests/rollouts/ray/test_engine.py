@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,15 +12,21 @@ from typing import Any
 import pytest
 
 from learnable.data.policies import find_policy
+from tests.flows.sampling.agreement_for_tests import Workplace
 from tests.rollouts.ray.ray_cluster_for_tests import LocalCluster, ray_cluster
+from tests.support.warm_starts import Starter
 
 pytestmark = pytest.mark.e2e
 
 SCRIPT = """
-import json, sys, threading, time
+import json, os, sys, threading, time
+from contextlib import suppress
 from dataclasses import asdict
+from learnable.cli.app import app
 from learnable.data.errors import LearnableError
 from learnable.data.records import Message, Prompt, Sampling
+from learnable.flows.engines import engine_for
+from learnable.flows.settings import CurateSettings, RaySettings
 from learnable.rollouts.ray import stream as ray_stream
 from learnable.rollouts.protocol import EngineError, GroupRequest, Refusal
 from learnable.rollouts.ray.engine import RayEngine
@@ -47,7 +54,12 @@ def main():
     addresses = ["127.0.0.1:1", "head", "ray://127.0.0.1:10001"]
     said = {"unreached": [failure(lambda: RayEngine(address=each), LearnableError) for each in addresses]}
     said["crowded"] = failure(lambda: RayEngine(address=ADDRESS, replicas=3), LearnableError)
-    engine = RayEngine(address=ADDRESS, replicas=2)
+    own = os.dup(1)
+    os.dup2(os.open("report.json", os.O_WRONLY | os.O_CREAT), 1)
+    with suppress(SystemExit):
+        app(sys.argv[2:])
+    os.dup2(own, 1)
+    engine = engine_for(CurateSettings(engine=RaySettings({}, ADDRESS, replicas=2)))  # the command's, which still runs
     import ray
     texts = [prompt(text) for text in ("Calculate: 2 + 3 = ", "Calculate: 7 + 8 = ", "Write a haiku about rain.")]
     chat, long = prompt((Message("user", texts[0].prompt),)), prompt("rain " * 600)
@@ -83,12 +95,21 @@ if __name__ == "__main__":
 """
 
 
-def run(cluster: LocalCluster, script: Path) -> tuple[list[str], str]:
-    """Run the script beside the cluster, lose a node when it says so, and return what it printed."""
+def run(cluster: LocalCluster, script: Path, place: Workplace) -> tuple[list[str], str]:
+    """Run the script beside the cluster, lose a node when it says so, and return what it printed.
+
+    It starts cold: Ray reads the cluster's variables while it is imported.
+    """
+    find = place.arguments("ray", 3, "--ray-address", cluster.address, "--replicas", "2")
     with (
         script.with_suffix(".err").open("w+") as errors,
         subprocess.Popen(
-            [sys.executable, str(script), cluster.address], stdout=subprocess.PIPE, stderr=errors, text=True
+            [sys.executable, str(script), cluster.address, *find],
+            cwd=place.folder,
+            env=os.environ | place.home,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
         ) as process,
     ):
         assert process.stdout
@@ -103,13 +124,19 @@ def run(cluster: LocalCluster, script: Path) -> tuple[list[str], str]:
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    script = tmp_path_factory.mktemp("ray") / "script.py"
+def place(tmp_path_factory: pytest.TempPathFactory, starter: Starter) -> Workplace:
+    return Workplace(tmp_path_factory.mktemp("ray"), starter)
+
+
+@pytest.fixture(scope="module")
+def said(place: Workplace) -> dict[str, Any]:
+    script = place.folder / "script.py"
     script.write_text(SCRIPT)
     with ray_cluster(nodes=2, cpus=1) as cluster:
-        lines, errors = run(cluster, script)
+        lines, errors = run(cluster, script, place)
     assert len(lines) == 2, f"{lines}\n{errors[-3000:]}"  # what Ray prints would be a third
-    assert not errors, errors[-3000:]
+    of_ray = [line for line in errors.splitlines() if not line.startswith("warning: ")]  # the command's
+    assert not of_ray, errors[-3000:]
     answer: dict[str, Any] = json.loads(lines[-1])
     return answer
 
@@ -163,3 +190,7 @@ def test_an_address_where_no_cluster_is_comes_with_its_fix(said: dict[str, Any])
 def test_replicas_that_never_fit_are_refused_at_once(said: dict[str, Any]) -> None:
     assert said["crowded"].startswith("LearnableError: `replicas` 3 does not fit: 2 of them do")
     assert said["connected"] is False
+
+
+def test_replicas_agree_with_vllm_in_process(said: dict[str, Any], place: Workplace) -> None:
+    assert place.agrees(place.stored_rewards("ray", (place.folder / "report.json").read_text()))
