@@ -16,7 +16,7 @@ from learnable.train.monitor.records import read_metrics
 from learnable.train.settings import TrainSettings
 from learnable.train.trainers.trainer import CHECKPOINTS, POLICY_FOLDER, read_step
 
-METRICS, REPORT = "metrics.jsonl", "report.json"
+METRICS, RUN_REPORT = "metrics.jsonl", "report.json"
 
 
 def train_job(settings: TrainSettings, pool: CuratedSet, looks: int) -> tuple[int, int]:
@@ -54,14 +54,14 @@ def lay_out(report: JobReport, folder: Path) -> None:
         lines += [json.dumps(replace(record, step=record.step + steps).to_json()) for record in records]
         for path in (part / CHECKPOINTS).glob("checkpoint-*"):
             path.rename(folder / CHECKPOINTS / f"checkpoint-{read_step(path) + steps}")
-        whole = json.loads((part / REPORT).read_text(encoding="utf-8"))
+        whole = json.loads((part / RUN_REPORT).read_text(encoding="utf-8"))
         alarms += whole.get("alarms", [])
         steps += one.steps
         shutil.rmtree(folder / POLICY_FOLDER, ignore_errors=True)
         (part / POLICY_FOLDER).rename(folder / POLICY_FOLDER)
     whole = {**whole, "alarms": alarms, "training": {**whole["training"], "steps": steps}}
     (folder / METRICS).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    (folder / REPORT).write_text(json.dumps(whole), encoding="utf-8")
+    (folder / RUN_REPORT).write_text(json.dumps(whole), encoding="utf-8")
 
 
 def keep_looks(settings: TrainSettings, looks: int) -> None:

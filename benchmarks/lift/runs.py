@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.lift.arms import Arm, Plan
-from benchmarks.lift.job import REPORT, train_job
+from benchmarks.lift.job import RUN_REPORT, train_job
 from benchmarks.lift.pools import count_rollouts, count_tokens, find_by_rate, forget_certificates
 from benchmarks.lift.refilled import FILE as GENERATED
 from learnable.data.curated.curated_set import CuratedSet
@@ -239,7 +239,7 @@ def read_run(folder: Path, arm: str, rate: float, seed: int) -> Run:
     """Read a run that is over."""
     if (folder / FAILED).is_file():
         return Run(arm, rate, seed)
-    report: dict[str, Any] = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+    report: dict[str, Any] = json.loads((folder / RUN_REPORT).read_text(encoding="utf-8"))
     records = [record for record in read_metrics(folder / "metrics.jsonl") if record.read("reward") is not None]
     batch, live = report["settings"]["batch_size"], report["settings"].get("sampler") == "live"
     files = sorted((folder / HELD_OUT).glob("*.json"), key=lambda path: int(path.stem))

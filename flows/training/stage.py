@@ -70,11 +70,11 @@ class _Stage:
             self._compare_forecast()
             write_table(read_metrics(self.folder / "metrics.jsonl"), self.folder / "metrics.parquet")
             after = self._time("evaluate_after", lambda: self._evaluate("after", str(self.folder / POLICY_FOLDER)))
+            report = self._make_report(before, after)
+            self._time("curve", lambda: self._draw(report))
+            report.write(self.folder / "report.json")
         except (InterruptedRunError, KeyboardInterrupt) as stop:
             raise InterruptedRunError(self._explain_resume()) from stop
-        report = self._make_report(before, after)
-        self._time("curve", lambda: self._draw(report))
-        report.write(self.folder / "report.json")
         return report
 
     def _evaluate(self, name: str, policy: str) -> Evaluation | None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from learnable.data.errors import LearnableError
+from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import bundled_policy_path, find_policy
 from learnable.data.records import Prompt
-from learnable.flows.training.stage import run_training
+from learnable.flows.training.stage import _Stage, run_training
 from learnable.train.monitor.records import read_metrics
 from learnable.train.settings import TrainSettings
 
@@ -199,3 +199,19 @@ def test_nothing_is_written_when_a_check_fails(tiny_policy: Path, make_curated: 
         run_training(settings(make_curated(tiny_policy), tmp_path / "run", batch_size=30), Listener())
 
     assert not (tmp_path / "run").exists()
+
+
+def test_ctrl_c_while_the_results_are_drawn_says_how_to_go_on(
+    tiny_policy: Path, make_curated: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def train(stage: _Stage) -> None:
+        (stage.folder / "metrics.jsonl").write_text('{"step": 1, "reward": 0.5, "completion_length": 1.0}\n')
+
+    def draw(stage: _Stage, *measured: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_Stage, "_train", train)
+    monkeypatch.setattr(_Stage, "_make_report", draw)
+    run = settings(make_curated(tiny_policy), tmp_path / "run", evaluate=False)
+    with pytest.raises(InterruptedRunError, match=r"go on with learnable train .* --resume"):
+        run_training(run, Listener())
