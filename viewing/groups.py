@@ -23,7 +23,7 @@ ROLLOUT_COLUMNS = (
 SCORE_COLUMNS = ("reward", "passed", "verdict", "reason", "components")
 COMPONENTS = pl.List(pl.Struct({"key": pl.String, "value": pl.Float64}))  # as Arrow's maps are, to explode them
 BINS = 20  # of rewards, between 0 and 1
-AT_ONCE = 20_000  # prompts whose scores are in memory together
+AT_ONCE = 20_000  # prompts whose scores and completions are in memory together
 NAMED = 12  # reasons of a verdict that are told apart
 
 

@@ -235,9 +235,10 @@ class Library:
         threading.Thread(target=self._index, args=[version], name="index").start()
 
     def _index(self, version: Version) -> None:
-        with self._reading, suppress(LearnableError):  # whoever opens a prompt is told
+        with self._reading, suppress(LearnableError, OSError):  # whoever opens a prompt is told
             index_ledger(self.store.ledger, version.curated.manifest)
-        _ = version.questions
+        with suppress(LearnableError, OSError):  # whoever searches is told
+            _ = version.questions
 
     def _partitions(self, table: str) -> list[Partition]:
         return [one for one in self.store.ledger.partitions(table) if one.chunks()]

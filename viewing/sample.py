@@ -11,7 +11,7 @@ from learnable.data.curated.curated_set import CuratedSet
 from learnable.data.records import JsonObject, Prompt
 from learnable.data.store import Store
 from learnable.viewing.details import can_explain, describe_completions, describe_prompt, explain_ends
-from learnable.viewing.groups import read_groups
+from learnable.viewing.groups import AT_ONCE, read_groups
 from learnable.viewing.packing import pack_each
 from learnable.viewing.prompts import scan_pool
 
@@ -52,7 +52,7 @@ def choose_order(rows: pl.DataFrame) -> list[str]:
 def pack_blocks(
     curated: CuratedSet, home: Store, rows: pl.DataFrame, prompts: Mapping[str, Prompt], room: int, explained: int
 ) -> list[Block]:
-    """Return prompts with their completions in packed blocks, as many as `room` characters hold.
+    """Return prompts with their completions in packed blocks, as many as `room` characters and the memory hold.
 
     A pilot tells how long they are, so that the ledger is read twice at most. At most `explained` completions are
     explained line by line.
@@ -63,7 +63,7 @@ def pack_blocks(
     if told < min(PILOT, len(ordered)) or told == len(ordered):
         return pilot
     each = sum(len(block.text) for block in pilot) / told
-    more = [prompts[name] for name in ordered[told : told + int(room * SPARE / each)]]
+    more = [prompts[name] for name in ordered[told : told + min(AT_ONCE, int(room * SPARE / each))]]
     others, _ = _fill(curated, home, more, room, explained - sum(block.explained for block in pilot))
     return pilot + others
 
