@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import ParamSpec, Protocol, TypeVar
 
+from learnable.data.curated.curated_set import CuratedSet
 from learnable.data.progress import progress
 from learnable.data.sources.selection import PromptSet
 from learnable.flows.curation.goal import next_limit
@@ -46,14 +47,15 @@ def run_curation(settings: CurateSettings, step: Step = plain, given: PromptSet 
     with locked_store(settings) as store, rarely_collected():
         run = start_run(settings, policy_for(settings), store)
         with tracked(settings, run.run_id):
-            report = _curate(run, step, given, started)
+            report, curated = _curate(run, step, given, started)
+            write_beside(curated, store)  # once what led to the set has left the memory
             track(list_figures(report), step=report.totals.rollouts)
     for warning in find_warnings(report):
         progress().warn(warning)
     return report
 
 
-def _curate(run: Run, step: Step, given: PromptSet | None, started: float) -> CurationReport:
+def _curate(run: Run, step: Step, given: PromptSet | None, started: float) -> tuple[CurationReport, CuratedSet]:
     settings, store = run.settings, run.store
     prompts = given or step(read_prompts)(settings)
     set_aside()
@@ -66,6 +68,5 @@ def _curate(run: Run, step: Step, given: PromptSet | None, started: float) -> Cu
     store.write_groups(run.run_id, decided)
     inspection = step(inspect_pool)(decided, collected)
     curated = step(publish)(run, decided, collected, inspection)
-    write_beside(curated, store)
     seconds = time.monotonic() - started
-    return build_report(run, prompts, decided, curated, collected, inspection, seconds=seconds)
+    return build_report(run, prompts, decided, curated, collected, inspection, seconds=seconds), curated
