@@ -72,7 +72,7 @@ class ValueModel:
     def split(self, states: Values) -> tuple[Values, Values, Values]:
         """Return the columns of cells, of constant prompts, and of each concentration: (prompts, ..., coarse cells)."""
         cells, size = self.kinds * len(LOGIT_CENTRES), len(self.values)
-        apart = states[:, cells + size :].reshape(len(states), len(CONCENTRATIONS), -1)
+        apart = states[:, cells + size :].reshape(len(states), len(CONCENTRATIONS), len(self.coarse))
         return states[:, :cells], states[:, cells : cells + size], apart
 
     def log_likelihood(self, counts: Values) -> Values:
