@@ -50,11 +50,11 @@ def test_it_is_named_and_explained_after_the_pilot(shell: ScriptedShell) -> None
         assert WANTED in typed.err
         assert READS in typed.err
         assert "training needs --allow-silent-reward" in typed.err
-    again = find(shell, *PILOT)  # all of its scores are in the store
+    again = find(shell, *PILOT)  # all of its scores are in the store: there is no pilot to stop after
     assert again.paid == 0
-    assert "questions: form is 0 in all" in again.err
-    assert f"so far: it never fires {WANTED}. {READS}" in again.err
-    assert again.err.count("so far: it never fires") == 1
+    assert "of 40 prompts: it never fires, so GRPO can learn nothing" in again.err
+    assert f"{WANTED}. {READS}" in again.err
+    assert again.err.count("it never fires") == 1
 
 
 def test_training_on_it_is_refused(shell: ScriptedShell) -> None:
