@@ -94,7 +94,8 @@ def site(tmp_path_factory: pytest.TempPathFactory, prefect_url: str) -> Iterator
     folder = tmp_path_factory.mktemp("site")
     write_rows(folder, 20)
     one = Site(folder, prefect_url)
-    yield one
+    with one.client:
+        yield one
     one.worker.close()
 
 
