@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from learnable.data.errors import LearnableError
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.settings import CurateSettings, PromptSettings, SimulatedSettings
 
 
-def make_settings(**others: str) -> CurateSettings:
+def make_settings(**others: Any) -> CurateSettings:
     prompts = PromptSettings(families=("simulated",), limit=64)
-    return CurateSettings(prompts=prompts, engine=SimulatedSettings(), store="store", workers=0, **others)  # type: ignore[arg-type]
+    return CurateSettings(prompts=prompts, engine=SimulatedSettings(), store="store", workers=0, **others)
 
 
 def test_rounds_and_totals_are_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    report = run_curation(make_settings(report_to="tensorboard"))
+    report = run_curation(make_settings(report_to="tensorboard", budget=SamplingBudget(want=16)))  # a goal takes rounds
     (folder,) = Path("runs").iterdir()
     assert folder.name == f"curate-simulated-{report.run_id}"
     events = EventAccumulator(str(folder))

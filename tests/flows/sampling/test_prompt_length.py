@@ -11,6 +11,7 @@ import pytest
 from learnable.data.errors import NothingAnsweredError
 from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Prompt
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.engines import use_engine
 from learnable.flows.sampling.missing import MissingRollouts, drop_long_prompts
@@ -48,10 +49,11 @@ class Watcher(Silence):
 
 
 def run(store: Path, engine: MeasuredEngine, watcher: Watcher) -> int:
-    """Return how many rollouts a run has."""
+    """Return how many rollouts a run has that asks the prompts of its pilot first, and the others later."""
     settings = CurateSettings(
         prompts=PromptSettings(families=("simulated",), limit=40),
         engine=SimulatedSettings(),
+        budget=SamplingBudget(pilot_prompts=16),
         store=str(store),
         workers=0,
     )
