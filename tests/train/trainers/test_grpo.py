@@ -228,7 +228,8 @@ def test_a_resumed_run_loads_the_adapter_that_transformers_leaves_out(tmp_path: 
             loaded.append((folder, name, is_trainable))
 
     for model in (Adapted("default", "ref"), Adapted("default"), object()):
-        trainer = SimpleNamespace(model=model, accelerator=SimpleNamespace(unwrap_model=lambda model: model))
+        accelerator = SimpleNamespace(unwrap_model=lambda model: model)
+        trainer = SimpleNamespace(model=model, accelerator=accelerator, is_fsdp_enabled=False)
         restore_adapter(trainer, tmp_path)
         restore_adapter(trainer, None)
     assert loaded == [(str(tmp_path), "default", True)]

@@ -127,12 +127,19 @@ def test_rewards_are_from_0_to_1_whatever_trl_was_given(start: Start, tmp_path: 
     assert read_metrics(tmp_path / "metrics.jsonl")[0].read("reward") == 0.0
 
 
+def make_folder(folder: Path, **_: Any) -> None:
+    folder.mkdir(exist_ok=True)
+
+
 class ScriptedTrainer:
     """As much of TRL's trainer as a run needs: it takes steps whose logs are given, and leaves checkpoints."""
 
+    is_fsdp_enabled = is_deepspeed_enabled = False
+
     def __init__(self, run: TrainingRun, logs: Sequence[dict[str, Any]]) -> None:
         self.folder, self.logs = run.settings.folder, logs
-        self.model = SimpleNamespace(parameters=list)
+        self.model = SimpleNamespace(parameters=list, save_pretrained=make_folder)
+        self.processing_class = SimpleNamespace(save_pretrained=make_folder)
         self.args = SimpleNamespace(learning_rate=1e-4)
         self.state = SimpleNamespace(global_step=0, max_steps=len(logs))
         self.accelerator = SimpleNamespace(unwrap_model=lambda model: model)
