@@ -80,7 +80,7 @@ class LearnabilitySampler:
         self.stops_dry = stops_dry
         self.differing: list[bool] = []  # whether rewards differed, of the last groups that were generated
         self.learns = True  # from the batch that is scored; not from completions that its certificates know of
-        self.resumed: Path | None = None  # the checkpoint to go on from, until the first step begins
+        self.resumed: Path | None = None  # the checkpoint within an epoch to go on from, until a step begins
         self.notes: JsonObject = {}  # what else is kept with the state
 
     @classmethod
@@ -250,9 +250,10 @@ class LearnabilitySampler:
         )
 
     def begin_step(self) -> None:
-        """Set random generators as the checkpoint has them, in the first step of a run that goes on.
+        """Set random generators as the checkpoint has them, in the first step of a run that goes on within an epoch.
 
-        transformers did so before it made the iterator of batches, which draws a number.
+        transformers did so before it made the iterator of batches, which draws a number. Between two epochs that draw
+        is the one of a run that was never stopped, and stands.
         """
         if self.resumed:
             self.trainer._load_rng_state(str(self.resumed))
@@ -289,7 +290,6 @@ class LearnabilitySampler:
         self.order.resume(numbers["pending"])
         self.notes = numbers.get("notes", {})
         self.differing = numbers.get("differing", [])
-        self.resumed = folder
 
 
 def is_dry(checkpoint: Path | None) -> bool:
@@ -361,7 +361,9 @@ def _make_callback(sampler: LearnabilitySampler) -> Any:
     class Callback(TrainerCallback):
         def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             if state.global_step:
-                sampler.load(Path(args.output_dir) / f"checkpoint-{state.global_step}")
+                folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+                sampler.load(folder)
+                sampler.resumed = folder if state.epoch % 1 else None
 
         def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             sampler.begin_step()
