@@ -24,7 +24,9 @@ def main(folder: Path, paths: list[Path]) -> None:
     for notebook in notebooks.values():
         session.cells += [nbformat.v4.new_code_cell("%reset -f"), *notebook.cells]
     with TemporaryDirectory(prefix="learnable-") as workspace:
-        NotebookClient(session, timeout=600, kernel_name="python3", resources={"metadata": {"path": workspace}}).execute()
+        NotebookClient(
+            session, timeout=1800, kernel_name="python3", resources={"metadata": {"path": workspace}}
+        ).execute()
     for name, notebook in notebooks.items():
         code = [cell for cell in notebook.cells if cell.cell_type == "code"]
         for number, cell in enumerate(code, start=1):

@@ -18,21 +18,19 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
 @pytest.mark.e2e
-def test_first_notebook_finds_and_trains(tmp_path: Path, starter: Starter) -> None:
-    _run(NOTEBOOKS[:1], tmp_path, starter)
-    assert "held-out reward" in _printed(tmp_path / NOTEBOOKS[0].name)
-
-
-@pytest.mark.e2e
-def test_groups_and_verifier_show_what_they_speak_of(tmp_path: Path, starter: Starter) -> None:
-    _run(NOTEBOOKS[1:], tmp_path, starter)
-    groups, verifier = [_printed(tmp_path / path.name) for path in NOTEBOOKS[1:]]
+def test_notebooks_show_what_they_speak_of(tmp_path: Path, starter: Starter) -> None:
+    """All in one kernel: what the first finds, the others judge anew and train on."""
+    _run(NOTEBOOKS, tmp_path, starter)
+    first, groups, verifier, trained = [_printed(tmp_path / path.name) for path in NOTEBOOKS]
+    (kept,) = _numbers(r"kept (\d+) of 160 prompts", first)
+    assert 40 < kept < 120
     _check_groups(groups)
     judged, new = _numbers(r"(\d+) completions judged, (\d+) of them new", verifier)
     assert judged >= 8 * 40
     assert new == 0  # the other notebook's rollouts are judged anew
     before, after = _numbers(r"groups without spread: (\d+)% judged right or wrong, (\d+)% by digits", verifier)
     assert after < before - 15
+    _check_training(trained)
 
 
 def _run(notebooks: list[Path], folder: Path, starter: Starter) -> None:
@@ -54,6 +52,18 @@ def _check_groups(said: str) -> None:
     assert 0.2 < shares[0] < 0.7
     everywhere, best = _numbers(r"zero-std groups: (\d+)% over all forms, (\d+)% in", said)
     assert best < everywhere / 2
+
+
+def _check_training(said: str) -> None:
+    """Both parts were trained on, what their certificates forecast is what training saw, and the policies compared."""
+    usable = {}
+    for part in ("control", "train"):
+        forecast, seen = _numbers(rf"{part}: (\d+)% of groups usable by the forecast, (\d+)% in training", said)
+        assert seen == pytest.approx(forecast, abs=20)  # 96 groups, of a policy that moves
+        usable[part] = seen
+        assert _numbers(rf"{part}: held-out reward .*, (\d+) prompts", said)[0] > 40
+    assert usable["train"] > usable["control"] + 15
+    assert re.search(r"training on train .*, \d+ prompts, paired", said)
 
 
 def _numbers(pattern: str, said: str) -> list[float]:
