@@ -25,7 +25,7 @@ from learnable.data.ledger.upkeep import compact_used
 from learnable.data.storage.format import check_store, mark_store
 from learnable.data.storage.lock import hold_store
 from learnable.data.storage.places import PathOrUrl, find_place, local_path, make_folder, put, sweep
-from learnable.data.tables import parquet_bytes
+from learnable.data.tables import frame_bytes
 
 
 def find_home(version: UPath) -> Store | None:
@@ -91,7 +91,7 @@ class Store:
         self.ledger.check_lock()
         path = self.root / "groups" / f"{run_id}.parquet"
         try:
-            put(path, parquet_bytes(groups.to_arrow()))
+            put(path, frame_bytes(groups))
         except OSError as error:
             raise LearnableError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 

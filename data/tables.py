@@ -20,6 +20,8 @@ from learnable.data.progress import progress
 from learnable.data.records import Message, Prompt, Rollout, Row, Score, canonical_json, message_list
 from learnable.data.schemas import CHAT_PROMPT, OUR_COLUMNS, ROLLOUTS, SCORES, TEXT_PROMPT, prompts_schema
 
+ROWS_AT_ONCE = 100_000  # of a large frame that is written: as many as a shard has
+
 # What `--json` calls columns that have another name in files.
 JSON_NAMES = {
     "p_min_std": "p_spread",
@@ -145,6 +147,15 @@ def parquet_bytes(table: pa.Table) -> bytes:
     """Return the table as a Parquet file."""
     sink = io.BytesIO()
     pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue()
+
+
+def frame_bytes(frame: pl.DataFrame) -> bytes:
+    """Return the frame as a Parquet file, without a second copy of it as Arrow."""
+    sink = io.BytesIO()
+    with pq.ParquetWriter(sink, frame.clear().to_arrow().schema, compression="zstd") as writer:
+        for part in frame.iter_slices(ROWS_AT_ONCE):
+            writer.write_table(part.to_arrow())
     return sink.getvalue()
 
 

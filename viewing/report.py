@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 from upath import UPath
 
-from learnable.data.curated.curated_set import CuratedSet
+from learnable.data.curated.curated_set import POOL_PARTS, CuratedSet
 from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.records import JsonObject, Prompt
@@ -23,9 +23,10 @@ from learnable.viewing.summary import KEPT, summarise_scores, summarise_version
 from learnable.viewing.training import read_run
 
 REPORT = "report.html"
+AFTER_A_RUN = 100_000  # prompts: of more, figures and beginnings alone take over 40 MB, and gigabytes to make
 ROOM = 38_000_000  # characters of a report, so that it stays under 40 MB
 HEADS = 4_096  # prompts whose beginnings a browser unpacks together
-EXPLAINED, AFTER_A_RUN = 100, 24  # completions: reading a sonnet takes a twentieth of a second
+EXPLAINED, EXPLAINED_AFTER_A_RUN = 100, 24  # completions: reading a sonnet takes a twentieth of a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +73,16 @@ def write_report(
 def write_beside(curated: CuratedSet, store: Store) -> None:
     """Write the report of a version beside its manifest, unless it is there. A version is its shards: none changes.
 
-    A report that cannot be written is told, and a run ends well without it.
+    A report that cannot be written is told, and a run ends well without it. A pool of millions has none.
     """
     place = curated.path / REPORT
+    stored = curated.manifest.parts
+    if (prompts := sum(stored[part].rows for part in POOL_PARTS if part in stored)) > AFTER_A_RUN:
+        progress().note(f"{prompts:,} prompts are more than a report of a run holds: `learnable view` shows them")
+        return
     try:
         if not place.is_file():
-            write_report(curated, place, store, explained=AFTER_A_RUN)
+            write_report(curated, place, store, explained=EXPLAINED_AFTER_A_RUN)
     except (LearnableError, OSError) as error:
         progress().warn(f"the report of {str(curated.path)!r} was not written: {error}")
 

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -35,7 +36,7 @@ from learnable.data.records import Split, content_id
 from learnable.data.storage import cache_folder
 from learnable.data.storage.format import check_number
 from learnable.data.storage.places import PathOrUrl, create, find_place, local_path, put, sync
-from learnable.data.tables import hash_file, read_table
+from learnable.data.tables import ROWS_AT_ONCE, hash_file, read_table
 
 MANIFEST = "manifest.json"
 CARD = "README.md"
@@ -47,7 +48,7 @@ COMBINED = (POOL_PART, REVIEWED_PART)
 UNKEPT_PARTS = ("rejects", "reserve")  # prompts of both sides, which were not kept
 POOL_PARTS = ("train", "test", *UNKEPT_PARTS)  # all prompts that were looked at, each once
 NOT_SAMPLED = ("not_scored", "duplicate", "contaminated")  # decisions on prompts that no rollout was looked at for
-ROWS_A_SHARD = 100_000
+Rows = pa.Table | pl.DataFrame
 RESTORE = "restore it from a copy, or curate the set again with find-learnable"
 
 
@@ -138,7 +139,7 @@ class CuratedSet:
         return digests
 
 
-def publish_curated(place: PathOrUrl, parts: Mapping[str, pa.Table], manifest: Manifest) -> CuratedSet:
+def publish_curated(place: PathOrUrl, parts: Mapping[str, Rows], manifest: Manifest) -> CuratedSet:
     """Write the next version of the curated set in the folder `place`: a reader sees all of it or nothing.
 
     `manifest` needs no `parts` and no `schema`: they follow from the tables in `parts`. The version that was the latest
@@ -153,7 +154,7 @@ def publish_curated(place: PathOrUrl, parts: Mapping[str, pa.Table], manifest: M
             complete = manifest.with_changes(
                 parent=manifest.parent or (latest[0].name if latest else None),
                 parts={name: _write_shards(staging, name, table) for name, table in parts.items()},
-                schema={field.name: str(field.type) for field in parts["train"].schema},
+                schema={field.name: str(field.type) for field in _slice(parts["train"], 0, 0).schema},
             )
             if latest and _says_the_same(previous := open_curated(latest[0]), complete):
                 return previous
@@ -249,14 +250,20 @@ def _check_digest(shard: UPath, data: bytes, written: str | None) -> None:
         raise LearnableError(f"shard {str(shard)!r} is not as its manifest says (its SHA-256 differs): {RESTORE}")
 
 
-def _write_shards(folder: Path, part: str, table: pa.Table) -> SetPart:
-    count = max(1, -(-table.num_rows // ROWS_A_SHARD))
+def _write_shards(folder: Path, part: str, rows: Rows) -> SetPart:
+    count = max(1, -(-len(rows) // ROWS_AT_ONCE))
     files = {}
     for index in range(count):
         path = folder / f"{part}-{index:05d}-of-{count:05d}.parquet"
-        pq.write_table(table.slice(index * ROWS_A_SHARD, ROWS_A_SHARD), path, compression="zstd")
+        pq.write_table(_slice(rows, index * ROWS_AT_ONCE, ROWS_AT_ONCE), path, compression="zstd")
         files[path.name] = hash_file(path)
-    return SetPart(rows=table.num_rows, sha256=files)
+    return SetPart(rows=len(rows), sha256=files)
+
+
+def _slice(rows: Rows, start: int, length: int) -> pa.Table:
+    """Return some rows as Arrow: a frame of millions is never there twice."""
+    part = rows.slice(start, length)
+    return part.to_arrow() if isinstance(part, pl.DataFrame) else part
 
 
 def _says_the_same(curated: CuratedSet, manifest: Manifest) -> bool:

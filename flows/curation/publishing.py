@@ -118,9 +118,9 @@ def write_version(run: Run, parts: Mapping[str, pl.DataFrame], manifest: Manifes
 
     Raises `LearnableError` where this run has lost its lock on the store, or the set cannot be written.
     """
-    tables = {name: part.with_columns(cs.enum().cast(pl.String)).to_arrow() for name, part in parts.items()}
+    texts = {name: part.with_columns(cs.enum().cast(pl.String)) for name, part in parts.items()}
     run.store.ledger.check_lock()
-    return publish_curated(run.store.curated / run.settings.set_name, tables, manifest)
+    return publish_curated(run.store.curated / run.settings.set_name, texts, manifest)
 
 
 def describe_rows(

@@ -8,6 +8,8 @@ import pytest
 
 from learnable.data.curated.curated_set import CuratedSet, open_curated
 from learnable.data.storage.places import find_place
+from learnable.data.store import Store
+from learnable.viewing import report as module
 from learnable.viewing.report import write_report
 from tests.flows.scripted_shell_for_tests import ScriptedShell
 from tests.support.domains import needs_poems
@@ -87,6 +89,14 @@ def test_a_version_is_the_same_with_and_without_its_report(report: Path) -> None
     written = write_report(before, find_place(report))
     assert written.prompts == len(SCRIPT)
     assert opened().manifest == before.manifest
+
+
+def test_a_run_of_too_many_prompts_leaves_no_report(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report.unlink()
+    for most, is_left in ((len(SCRIPT) - 1, False), (len(SCRIPT), True)):
+        monkeypatch.setattr(module, "AFTER_A_RUN", most)
+        module.write_beside(opened(), Store("store"))
+        assert report.is_file() == is_left
 
 
 def test_equal_sets_give_equal_reports(report: Path, tmp_path: Path) -> None:

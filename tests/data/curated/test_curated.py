@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from upath import UPath
@@ -62,10 +63,18 @@ def test_what_is_published_is_what_is_read(tmp_path: Path) -> None:
 
 
 def test_shards_split_and_come_back_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ROWS_A_SHARD", 2)
+    monkeypatch.setattr(module, "ROWS_AT_ONCE", 2)
     published = publish_curated(tmp_path / "set", parts(5), MANIFEST)
     assert [path.name for path in published.shards("train")] == [f"train-{i:05d}-of-00003.parquet" for i in range(3)]
     assert published.read("train").equals(some(5))
+
+
+def test_a_frame_is_published_as_its_table_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ROWS_AT_ONCE", 2)
+    frames = {name: pl.DataFrame(table) for name, table in parts(5).items()}
+    one, other = (publish_curated(tmp_path / name, rows, MANIFEST) for name, rows in (("a", frames), ("b", parts(5))))
+    assert pl.DataFrame(one.read("train")).equals(pl.DataFrame(other.read("train")))
+    assert one.manifest.parts["train"].rows == 5
 
 
 def test_the_same_rows_are_not_published_twice(tmp_path: Path) -> None:
