@@ -20,6 +20,7 @@ from learnable.data.progress import progress
 from learnable.data.records import Message, Prompt, Rollout, Row, Score, canonical_json, message_list
 from learnable.data.schemas import CHAT_PROMPT, OUR_COLUMNS, ROLLOUTS, SCORES, TEXT_PROMPT, prompts_schema
 
+PROMPTS_AT_ONCE = 10_000  # that are objects while a table is made of them
 ROWS_AT_ONCE = 100_000  # of a large frame that is written: as many as a shard has
 
 # What `--json` calls columns that have another name in files.
@@ -32,17 +33,23 @@ JSON_NAMES = {
 
 def prompts_table(prompts: Sequence[Prompt]) -> pa.Table:
     """Return one row per prompt. Raises `LearnableError` when text and chat prompts are mixed: one column, one type."""
-    chats = [not isinstance(prompt.prompt, str) for prompt in prompts]
-    if any(chats) and not all(chats):
+    kinds = {isinstance(prompt.prompt, str) for prompt in prompts}
+    if len(kinds) > 1:
         raise LearnableError(
             "text prompts and chat prompts cannot share one curated set, since a Parquet column has one type: "
             "curate them in two runs, each with a `name` of its own"
         )
+    schema = prompts_schema(CHAT_PROMPT if False in kinds else TEXT_PROMPT)
+    parts = (prompts[first : first + PROMPTS_AT_ONCE] for first in range(0, len(prompts), PROMPTS_AT_ONCE))
+    return pa.concat_tables([schema.empty_table(), *(_prompts_part(part, schema) for part in parts)])
+
+
+def _prompts_part(prompts: Sequence[Prompt], schema: pa.Schema) -> pa.Table:
     names = ("prompt_id", "problem_id", "verifier", "family", "form", "difficulty", "source", "split")
     columns = {name: [getattr(prompt, name) for prompt in prompts] for name in names}
     columns["prompt"] = [message_list(prompt.prompt) for prompt in prompts]
     columns["spec"] = [prompt.spec_json for prompt in prompts]
-    return pa.table(columns, schema=prompts_schema(CHAT_PROMPT if any(chats) else TEXT_PROMPT))
+    return pa.table(columns, schema=schema)
 
 
 def carried_table(prompts: Sequence[Prompt]) -> pa.Table:

@@ -174,7 +174,7 @@ class TimedCollector:
 
     def _score(self, rollouts: list[Rollout]) -> None:
         prompt = self.table.prompts_of(rollouts[0].question_id)[0]
-        values = self.rewards[self.table.row[prompt.prompt_id]]
+        values = self.rewards[self.table.row[prompt.prompt_id][0]]
         scores = [Score(float(values[r.rollout_index]), bool(values[r.rollout_index])) for r in rollouts]
         self.table.take([(prompt, rollout) for rollout in rollouts], scores)
 

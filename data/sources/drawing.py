@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
 
 from learnable.data.records import Prompt, canonical_json
+from learnable.data.sources.packed import PackedPrompts
 
+UNUSED = 10_000  # prompts that are held though they were left, before the others are packed anew
 Label = tuple[str, str, str]  # of a stratum: family, form, level
 
 
@@ -17,7 +19,7 @@ Label = tuple[str, str, str]  # of a stratum: family, form, level
 class Drawn:
     """Distinct prompts in the order of the draw; `duplicates` counts further rows with the content of one of them."""
 
-    prompts: list[Prompt] = field(default_factory=list)
+    prompts: PackedPrompts = field(default_factory=PackedPrompts)
     duplicates: int = 0
 
 
@@ -71,7 +73,8 @@ class _Draw:
         self._seed = seed
         self._strata: dict[Label, _Stratum] = {}
         self._label_of: dict[int, Label] = {}  # by prompt id, as a number: it takes less room than the text
-        self._candidates: dict[str, Prompt] = {}
+        self._held = PackedPrompts()
+        self._candidates: dict[str, int] = {}  # by prompt id: its place among those held
         self._copies: Counter[int] = Counter()
 
     def add(self, prompt: Prompt) -> None:
@@ -86,23 +89,31 @@ class _Draw:
             self._leave(prompt.prompt_id, known)
             self._enter(prompt, label, number)
         elif label == known and prompt.prompt_id in self._candidates:
-            self._candidates[prompt.prompt_id] = min(self._candidates[prompt.prompt_id], prompt, key=_content)
+            self._hold(min(self._held[self._candidates[prompt.prompt_id]], prompt, key=_content))
 
     def result(self) -> Drawn:
         places = sorted(self._places())[: self._limit]
-        prompts = [self._candidates[prompt_id] for _, _, prompt_id in places]
-        return Drawn(prompts, sum(self._copies[int(prompt.prompt_id, 16)] for prompt in prompts))
+        names = [prompt_id for _, _, prompt_id in places]
+        copies = sum(self._copies[int(name, 16)] for name in names) if self._copies else 0
+        return Drawn(self._held.take(self._candidates[name] for name in names), copies)
 
     def _enter(self, prompt: Prompt, label: Label, number: int) -> None:
         stratum = self._strata.setdefault(label, _Stratum())
         stratum.size += 1
         self._label_of[number] = label
-        self._candidates[prompt.prompt_id] = prompt
+        self._hold(prompt)
         item = (-_hash(self._seed, "order", prompt.prompt_id), prompt.prompt_id)
         if self._limit is None or len(stratum.heap) < self._limit:
             heappush(stratum.heap, item)
         else:
             del self._candidates[heappushpop(stratum.heap, item)[1]]
+
+    def _hold(self, prompt: Prompt) -> None:
+        self._candidates[prompt.prompt_id] = len(self._held)
+        self._held.append(prompt)
+        if len(self._held) > 2 * len(self._candidates) + UNUSED:
+            self._held = self._held.take(self._candidates.values())
+            self._candidates = {name: place for place, name in enumerate(self._candidates)}
 
     def _leave(self, prompt_id: str, label: Label) -> None:
         stratum = self._strata[label]

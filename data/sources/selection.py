@@ -8,8 +8,9 @@ from dataclasses import replace
 import polars as pl
 
 from learnable.data.errors import LearnableError
-from learnable.data.records import Prompt, Split
+from learnable.data.records import Prompt
 from learnable.data.sources.drawing import draw_prompts, hash_to_uniform, take_prompts
+from learnable.data.sources.packed import PackedPrompts
 
 
 class PromptSet:
@@ -19,8 +20,8 @@ class PromptSet:
     row for each other prompt that was dropped, with the reason (`decision`) and what it `collides_with`.
     """
 
-    def __init__(self, prompts: list[Prompt], duplicates: int = 0) -> None:
-        self.prompts = prompts
+    def __init__(self, prompts: Iterable[Prompt], duplicates: int = 0) -> None:
+        self.prompts = prompts if isinstance(prompts, PackedPrompts) else PackedPrompts(prompts)
         self.duplicates = duplicates
         self.bad_rows = 0
         texts = dict.fromkeys(("prompt_id", "decision", "collides_with"), pl.String)
@@ -30,18 +31,22 @@ class PromptSet:
     def without(self, dropped: pl.DataFrame) -> PromptSet:
         """Return this set without the prompts of these rows, which it remembers."""
         names = set(dropped["prompt_id"])
-        rest = PromptSet([prompt for prompt in self.prompts if prompt.prompt_id not in names], self.duplicates)
+        places: tuple[list[int], list[int]] = ([], [])
+        for place, name in enumerate(self.prompts.prompt_ids if names else ()):
+            places[name in names].append(place)
+        rest = PromptSet(self.prompts.take(places[False]) if names else self.prompts, self.duplicates)
         rest.bad_rows = self.bad_rows
         rest.dropped = dropped
-        rest.dropped_prompts = [prompt for prompt in self.prompts if prompt.prompt_id in names]
+        rest.dropped_prompts = [self.prompts[place] for place in places[True]]
         return rest
 
-    def with_prompts(self, prompts: list[Prompt]) -> PromptSet:
+    def with_prompts(self, prompts: PackedPrompts) -> PromptSet:
         """Return this set with other prompts. What repeats one of them is on its side of the split."""
         rest = PromptSet(prompts, self.duplicates)
         rest.bad_rows, rest.dropped = self.bad_rows, self.dropped
-        sides = {prompt.prompt_id: prompt.split for prompt in prompts}
         repeated = dict(self.dropped.select("prompt_id", "collides_with").iter_rows())
+        originals = set(repeated.values())
+        sides = {prompt.prompt_id: prompt.split for prompt in prompts if prompt.prompt_id in originals}
         rest.dropped_prompts = [
             replace(prompt, split=sides.get(repeated[prompt.prompt_id], prompt.split))
             for prompt in self.dropped_prompts
@@ -49,9 +54,16 @@ class PromptSet:
         return rest
 
     @property
+    def everyone(self) -> PackedPrompts:
+        """All prompts, those that were dropped too, in the order of their families, forms and ids."""
+        if not self.dropped_prompts:
+            return self.prompts.in_order()
+        return PackedPrompts([*self.prompts, *self.dropped_prompts]).in_order()
+
+    @property
     def verifiers(self) -> list[str]:
         """Names of the verifiers these prompts need."""
-        return sorted({prompt.verifier for prompt in self.prompts})
+        return sorted(self.prompts.verifiers)
 
 
 def select_prompts(candidates: Iterable[Prompt], limit: int | None, seed: int, *, in_order: bool = False) -> PromptSet:
@@ -68,7 +80,7 @@ def select_prompts(candidates: Iterable[Prompt], limit: int | None, seed: int, *
     return PromptSet(drawn.prompts, drawn.duplicates)
 
 
-def assign_splits(prompts: Sequence[Prompt], clusters: Sequence[str], share: float, seed: int) -> list[Prompt]:
+def assign_splits(prompts: Sequence[Prompt], clusters: Sequence[str], share: float, seed: int) -> PackedPrompts:
     """Return the prompts with about a share of their clusters in the test split, each cluster on one side whole.
 
     Args:
@@ -96,13 +108,15 @@ def assign_splits(prompts: Sequence[Prompt], clusters: Sequence[str], share: flo
         held_out = {by_size[0]}
     elif len(held_out) == len(sizes):
         held_out.remove(by_size[-1])
-    sides: dict[bool, Split] = {True: "test", False: "train"}
-    return [replace(p, split=sides[name in held_out]) for p, name in zip(prompts, clusters, strict=True)]
+    pool = prompts if isinstance(prompts, PackedPrompts) else PackedPrompts(prompts)
+    return pool.with_split(name in held_out for name in clusters)
 
 
-def _refuse_mixture(prompts: list[Prompt]) -> None:
+def _refuse_mixture(prompts: PackedPrompts) -> None:
     """Raise `LearnableError` where the column of prompts could be neither text nor chat messages."""
-    firsts = {isinstance(prompt.prompt, str): prompt.source for prompt in reversed(prompts)}
+    firsts: dict[bool, str] = {}
+    for prompt in prompts:
+        firsts.setdefault(isinstance(prompt.prompt, str), prompt.source)
     if len(firsts) > 1:
         raise LearnableError(
             f"prompts of one run are all text or all chat messages, but {firsts[True]} is text and {firsts[False]} is "

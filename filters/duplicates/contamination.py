@@ -15,6 +15,7 @@ from learnable.filters.duplicates.texts import (
     Ids,
     Texts,
     cover_words,
+    each_once,
     find_template_runs,
     join_turns,
     number_runs,
@@ -51,7 +52,7 @@ def find_contaminated(prompts: Sequence[Prompt], sets: Sequence[EvaluationSet]) 
     items = [f"{one.name}:{item_id}" for one in sets for item_id in one.item_ids]
     if not items:
         return pl.DataFrame(schema=CONTAMINATION_SCHEMA)  # the templates of the prompts would be looked for in vain
-    pool = list({prompt.prompt_id: prompt for prompt in prompts}.values())
+    pool = each_once(prompts)
     texts = read_texts([*map(join_turns, pool), *(text for one in sets for text in one.texts)])
     groups = _groups(pool, sets)
     hits = pl.concat([_equal_texts(pool, texts), _shared_runs(texts, groups, len(pool))])

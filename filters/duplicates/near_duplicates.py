@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +19,7 @@ from learnable.filters.duplicates.texts import (
     Ids,
     Texts,
     cover_words,
+    each_once,
     find_template_runs,
     join_turns,
     number_runs,
@@ -58,7 +60,7 @@ def find_duplicates(prompts: Sequence[Prompt], near: float | None = NEAR_OVERLAP
     """
     if near is not None and not 0 < near <= 1:
         raise LearnableError(f"near-duplicate threshold {near:g} is out of range: give a number over 0 and up to 1")
-    pool = list({prompt.prompt_id: prompt for prompt in prompts}.values())
+    pool = each_once(prompts)
     texts = read_texts(map(join_turns, pool))
     questions = _questions(pool, texts)
     first = _first_alike(texts, questions)
@@ -75,9 +77,9 @@ def find_duplicates(prompts: Sequence[Prompt], near: float | None = NEAR_OVERLAP
 def _questions(pool: Sequence[Prompt], texts: Texts) -> list[int]:
     """Number the prompts by what must agree in duplicates: verifier, spec, and the numbers in order."""
     numeric = np.array([word[-1].isdigit() for word in texts.vocabulary], dtype=bool)
-    numbers: dict[tuple[str, str, bytes], int] = {}
+    numbers: dict[bytes, int] = {}
     keys = (
-        (prompt.verifier, prompt.spec_json, words[numeric[words]].tobytes())
+        _digest(prompt.verifier.encode(), prompt.spec_json.encode(), words[numeric[words]].tobytes())
         for prompt, words in zip(pool, texts, strict=True)
     )
     return [numbers.setdefault(key, len(numbers)) for key in keys]
@@ -85,11 +87,16 @@ def _questions(pool: Sequence[Prompt], texts: Texts) -> list[int]:
 
 def _first_alike(texts: Texts, questions: Sequence[int]) -> list[int]:
     """Return, for each text, the first one of the same question and words; itself where it has no words."""
-    first_of: dict[tuple[int, bytes], int] = {}
+    first_of: dict[bytes, int] = {}
     return [
-        first_of.setdefault((question, words.tobytes()), index) if len(words) else index
+        first_of.setdefault(_digest(b"%d" % question, words.tobytes()), index) if len(words) else index
         for index, (question, words) in enumerate(zip(questions, texts, strict=True))
     ]
+
+
+def _digest(*parts: bytes) -> bytes:
+    """Return 128 bits in place of the parts: of a large pool they would take half a kilobyte each."""
+    return hashlib.blake2b(b"\0".join(b"%d:%b" % (len(part), part) for part in parts), digest_size=16).digest()
 
 
 def _find_near(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,6 +77,12 @@ def split_words(text: str) -> list[str]:
 def join_turns(prompt: Prompt) -> str:
     """Return the whole prompt as one text: the text itself, or every turn of a chat on a line."""
     return prompt.whole_text
+
+
+def each_once(prompts: Sequence[Prompt]) -> Sequence[Prompt]:
+    """Return the prompts without those that come again; a pool that has none stays as it is."""
+    names = [prompt.prompt_id for prompt in prompts]
+    return prompts if len(set(names)) == len(names) else list({prompt.prompt_id: prompt for prompt in prompts}.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from operator import attrgetter
 
 import polars as pl
 
@@ -159,12 +158,16 @@ def screen(
     """
     contaminated = find_contaminated(prompts, [read_evaluation_set(location) for location in decontaminate])
     spoilt = set(contaminated["prompt_id"])
-    duplicates = find_duplicates([prompt for prompt in prompts if prompt.prompt_id not in spoilt], near)
-    order = {prompt.prompt_id: number for number, prompt in reversed(list(enumerate(prompts)))}
+    others = [prompt for prompt in prompts if prompt.prompt_id not in spoilt] if spoilt else prompts
+    duplicates = find_duplicates(others, near)
     dropped = pl.concat([contaminated.select(DROPPED), duplicates.select(DROPPED)])
+    names, order = set(dropped["prompt_id"]), dict[str, int]()
+    for number, prompt in enumerate(prompts if names else ()):
+        if prompt.prompt_id in names:
+            order.setdefault(prompt.prompt_id, number)
     dropped = dropped.sort(pl.col("prompt_id").replace_strict(order, return_dtype=pl.Int64))
     if dropped.height or decontaminate:
-        progress().note(_sentence(len(order), contaminated, duplicates.height))
+        progress().note(_sentence(len({prompt.prompt_id for prompt in prompts}), contaminated, duplicates.height))
     return dropped
 
 
@@ -200,8 +203,8 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
     Prompts that were not looked at, since the goal was reached before, are left out.
     """
     # One table for all of them, so that a column of text or of chats has one type even where none was dropped. They
-    # are put in order here: of a large pool, sorting the table would take the memory for a second one.
-    everybody = sorted([*prompts.prompts, *prompts.dropped_prompts], key=attrgetter(*PROMPT_ORDER))
+    # are in order before: of a large pool, sorting the table would take the memory for a second one.
+    everybody = prompts.everyone
     everyone = pl.DataFrame(prompts_table(everybody)).lazy()
     # A skipped prompt has no rollouts and stays in the table as not_scored.
     certified = (

@@ -42,7 +42,7 @@ class Collector:
         self.table = table
         self.ledger = store.ledger
         self.pool = pool
-        self.versions = {name: find_verifier(name).version for name in {p.verifier for p in table.prompts}}
+        self.versions = {name: find_verifier(name).version for name in table.prompts.verifiers}
         self.writer = ChunkWriter(store.ledger, draw, self.versions)
         # A method of this object would make a cycle, and what is set aside from garbage collection stays then.
         self.components = ComponentWatch(partial(read_text, store.ledger, draw), named)
@@ -129,7 +129,7 @@ class Collector:
             self._gather_done()
 
     def _prompt(self, prompt_id: str) -> Prompt:
-        return self.table.prompts[self.table.row[prompt_id]]
+        return self.table.find_prompt(prompt_id)
 
     def _note_refusal(self, refusal: Refusal) -> None:
         """Count the rollouts as missing for an engine error: they are not in the ledger, and never scored."""

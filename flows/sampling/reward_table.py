@@ -11,6 +11,7 @@ import polars as pl
 from learnable.data.errors import NothingAnsweredError, shorten_reason
 from learnable.data.plain_text import whole_characters
 from learnable.data.records import REWARDED_VERDICTS, Prompt, Rollout, Score
+from learnable.data.sources.packed import IdIndex, PackedPrompts
 from learnable.filters.arrays import Flags, Indices, Values
 from learnable.filters.stopping.schedule import Schedule
 from learnable.flows.settings import CurateSettings
@@ -29,11 +30,9 @@ class RewardTable:
     """
 
     def __init__(self, schedule: Schedule, prompts: Sequence[Prompt], settings: CurateSettings) -> None:
-        self.prompts = prompts
-        self.row = {prompt.prompt_id: row for row, prompt in enumerate(prompts)}
-        self.rows_of: dict[str, list[int]] = {}  # by question: several prompts may share one
-        for row, prompt in enumerate(prompts):
-            self.rows_of.setdefault(prompt.question_id, []).append(row)
+        self.prompts = prompts if isinstance(prompts, PackedPrompts) else PackedPrompts(prompts)
+        keys = self.prompts.keys
+        self.row, self.rows_of = IdIndex(keys[:, 0]), IdIndex(keys[:, 1])  # several prompts may share a question
         self.have: Flags = np.zeros(schedule.rewards.shape, bool)
         self.tokens: Values = np.zeros((2, len(prompts)))
         self.refused: dict[str, list[Refused]] = {}
@@ -42,6 +41,10 @@ class RewardTable:
         self._rewards = schedule.rewards
         self._counted = ("scored",) if settings.truncated == "exclude" else REWARDED_VERDICTS
         self._signal = "passed" if settings.band.signal == "pass" else "reward"
+
+    def find_prompt(self, prompt_id: str) -> Prompt:
+        """Return the prompt that has this id."""
+        return self.prompts[self.row[prompt_id][0]]
 
     def prompts_of(self, question_id: str) -> list[Prompt]:
         """Return the prompts that ask this question."""
@@ -55,7 +58,7 @@ class RewardTable:
         """Take in rollouts and their scores: NaN stays where a rollout does not count."""
         values = [getattr(score, self._signal) if score.verdict in self._counted else None for score in scores]
         self._set(
-            np.array([self.row[prompt.prompt_id] for prompt, _ in answered], np.int64),
+            self.row.find([prompt.prompt_id for prompt, _ in answered]),
             np.array([rollout.rollout_index for _, rollout in answered], np.int64),
             np.array([rollout.num_tokens for _, rollout in answered], np.float64),
             np.array([np.nan if value is None else value for value in values], np.float64),
@@ -123,4 +126,4 @@ class RewardTable:
         self.have[rows[inside], columns[inside]] = True
 
     def _rows(self, rollouts: pl.DataFrame) -> Indices:
-        return np.array([self.row[name] for name in rollouts["prompt_id"]], np.int64)
+        return self.row.find(rollouts["prompt_id"].to_list())

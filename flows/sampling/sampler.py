@@ -82,7 +82,7 @@ def open_sampling(run: Run, prompts: PromptSet, *, endless: bool = False) -> Ite
     `endless` says whether the source has more prompts than these. Raises `LearnableError` for a verifier that fails.
     """
     settings, pool = run.settings, prompts.prompts
-    families, uniforms = [prompt.family for prompt in pool], hash_to_uniforms([p.prompt_id for p in pool])
+    families, uniforms = pool.families, hash_to_uniforms(pool.prompt_ids)
     predictor = _find_predictor(run, pool)
     schedule = Schedule(families, uniforms, settings.band, settings.budget, settings.group_size, predictor)
     table, watch = RewardTable(schedule, pool, settings), ErrorWatch()
@@ -323,7 +323,7 @@ class AdaptiveSampling:
         schedule, settings = self.schedule, self.settings
         groups = pl.DataFrame(
             {
-                "prompt_id": [prompt.prompt_id for prompt in self.prompts],
+                "prompt_id": self.prompts.prompt_ids,
                 "requested": schedule.requested,
                 "stopped": schedule.stopped,
                 "opening": schedule.opening,
