@@ -76,7 +76,7 @@ def no_example_is_a_judged_case(seed: int) -> Iterator[Figure]:
         yield at_most(f"examples among the judged cases, {family}", judged, 0, f"of {len(shown)}")
 
 
-def _read(family: str, seed: int) -> list[Prompt]:
+def _read(family: str, seed: int) -> Sequence[Prompt]:
     settings = CurateSettings(prompts=PromptSettings(families=(family,), limit=POOL), seed=seed)
     return read_prompts(settings).prompts
 

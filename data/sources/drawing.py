@@ -73,7 +73,7 @@ class _Draw:
         self._seed = seed
         self._strata: dict[Label, _Stratum] = {}
         self._label_of: dict[int, Label] = {}  # by prompt id, as a number: it takes less room than the text
-        self._held = PackedPrompts()
+        self._packed = PackedPrompts()
         self._candidates: dict[str, int] = {}  # by prompt id: its place among those held
         self._copies: Counter[int] = Counter()
 
@@ -89,13 +89,13 @@ class _Draw:
             self._leave(prompt.prompt_id, known)
             self._enter(prompt, label, number)
         elif label == known and prompt.prompt_id in self._candidates:
-            self._hold(min(self._held[self._candidates[prompt.prompt_id]], prompt, key=_content))
+            self._hold(min(self._packed[self._candidates[prompt.prompt_id]], prompt, key=_content))
 
     def result(self) -> Drawn:
         places = sorted(self._places())[: self._limit]
         names = [prompt_id for _, _, prompt_id in places]
         copies = sum(self._copies[int(name, 16)] for name in names) if self._copies else 0
-        return Drawn(self._held.take(self._candidates[name] for name in names), copies)
+        return Drawn(self._packed.take(self._candidates[name] for name in names), copies)
 
     def _enter(self, prompt: Prompt, label: Label, number: int) -> None:
         stratum = self._strata.setdefault(label, _Stratum())
@@ -109,10 +109,10 @@ class _Draw:
             del self._candidates[heappushpop(stratum.heap, item)[1]]
 
     def _hold(self, prompt: Prompt) -> None:
-        self._candidates[prompt.prompt_id] = len(self._held)
-        self._held.append(prompt)
-        if len(self._held) > 2 * len(self._candidates) + UNUSED:
-            self._held = self._held.take(self._candidates.values())
+        self._candidates[prompt.prompt_id] = len(self._packed)
+        self._packed.append(prompt)
+        if len(self._packed) > 2 * len(self._candidates) + UNUSED:
+            self._packed = self._packed.take(self._candidates.values())
             self._candidates = {name: place for place, name in enumerate(self._candidates)}
 
     def _leave(self, prompt_id: str, label: Label) -> None:

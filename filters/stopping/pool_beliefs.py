@@ -22,6 +22,7 @@ from learnable.filters.posterior.value_model import SAME_VALUE, Rewards
 from learnable.filters.prediction.strata import Predictor
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import StoppingRule, match_fixed
+from learnable.filters.stopping.reward_cells import RewardCells
 from learnable.filters.stopping.stratified import PredictedStrata
 
 
@@ -29,7 +30,7 @@ class PoolBeliefs:
     """The rewards of a pool, as far as they were requested, and what they say.
 
     `rewards` holds one row a prompt and one column a rollout index, NaN where there is no honest reward (yet). It is
-    the one thing that grows with the rollouts a prompt may get, by eight bytes each; what follows from it is computed
+    the one thing that grows with the rollouts a prompt may get, by a byte each; what follows from it is computed
     for `CERTIFIED_AT_ONCE` prompts at a time. `requested` is how many rollouts of each prompt were asked for.
 
     With a `predictor`, families whose pass rates it predicts are split into strata, which have beliefs and rules of
@@ -52,7 +53,7 @@ class PoolBeliefs:
         self.family: Indices = family_of
         self.uniforms = uniforms
         size = len(uniforms)
-        self.rewards = np.full((size, budget.count_max_rollouts(group_size)), np.nan)
+        self.rewards = RewardCells((size, budget.count_max_rollouts(group_size)))
         self.requested: Indices = np.zeros(size, np.int64)
         self.stopped = np.zeros(size, bool)
         self.in_pilot = np.zeros(size, bool)
@@ -204,7 +205,7 @@ def group_rows(numbers: Indices) -> list[tuple[int, Indices]]:
     return [(int(number), members) for number, members in zip(present, parts, strict=True)]
 
 
-def measure_rows(rewards: Values, prompts: Indices, ends: Indices) -> Values:
+def measure_rows(rewards: Values | RewardCells, prompts: Indices, ends: Indices) -> Values:
     """Return rollouts that count, mean reward and population variance of prompts, shape (3, prompts).
 
     Args:
@@ -224,7 +225,7 @@ def measure_rows(rewards: Values, prompts: Indices, ends: Indices) -> Values:
     return measured
 
 
-def list_rows(rewards: Values, prompts: Indices, ends: Indices) -> Rewards:
+def list_rows(rewards: Values | RewardCells, prompts: Indices, ends: Indices) -> Rewards:
     """Return the rewards that `measure_rows` measures, one by one, and which of `prompts` each is of."""
     parts = [(np.zeros(0, np.int64), np.zeros(0))]
     for part in _slices(len(prompts)):
@@ -235,7 +236,7 @@ def list_rows(rewards: Values, prompts: Indices, ends: Indices) -> Rewards:
     return np.concatenate(whose), np.concatenate(values)
 
 
-def _find_rewards(rewards: Values, prompts: Indices, ends: Indices) -> Values:
+def _find_rewards(rewards: Values | RewardCells, prompts: Indices, ends: Indices) -> Values:
     """Return the rewards of prompts up to their ends, NaN elsewhere."""
     rows: Values = rewards[prompts]
     rows[np.arange(rows.shape[1])[None, :] >= ends[:, None]] = np.nan

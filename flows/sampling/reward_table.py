@@ -1,4 +1,4 @@
-"""What a run keeps of each rollout while it goes on: that it is there, and its reward, in nine bytes."""
+"""What a run keeps of each rollout while it goes on: that it is there, and its reward, in two bytes."""
 
 from __future__ import annotations
 
