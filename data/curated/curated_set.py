@@ -21,6 +21,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import polars as pl
 import pyarrow as pa
@@ -48,12 +49,20 @@ COMBINED = (POOL_PART, REVIEWED_PART)
 UNKEPT_PARTS = ("rejects", "reserve")  # prompts of both sides, which were not kept
 POOL_PARTS = ("train", "test", *UNKEPT_PARTS)  # all prompts that were looked at, each once
 NOT_SAMPLED = ("not_scored", "duplicate", "contaminated")  # decisions on prompts that no rollout was looked at for
-Rows = pa.Table | pl.DataFrame
 RESTORE = "restore it from a copy, or curate the set again with find-learnable"
 
 
 class UnknownSideError(LearnableError):
     """A set that does not say which of its rejects are held out."""
+
+
+class Rows(Protocol):
+    """The rows of a part, of which a shard at a time is in memory as Arrow: a table, a frame, or what makes slices."""
+
+    def __len__(self) -> int: ...
+
+    def slice(self, offset: int, length: int, /) -> pa.Table | pl.DataFrame:
+        """Return so many rows from one on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +270,6 @@ def _write_shards(folder: Path, part: str, rows: Rows) -> SetPart:
 
 
 def _slice(rows: Rows, start: int, length: int) -> pa.Table:
-    """Return some rows as Arrow: a frame of millions is never there twice."""
     part = rows.slice(start, length)
     return part.to_arrow() if isinstance(part, pl.DataFrame) else part
 

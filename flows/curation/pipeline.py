@@ -15,7 +15,7 @@ from learnable.flows.curation.publishing import publish
 from learnable.flows.curation.report import CurationReport, build_report, find_warnings, list_figures
 from learnable.flows.curation.steps import decide_groups, read_prompts, roll_out_and_score
 from learnable.flows.engines import policy_for
-from learnable.flows.garbage import rarely_collected, set_aside
+from learnable.flows.garbage import give_back, rarely_collected, set_aside
 from learnable.flows.run import Run, locked_store, start_run
 from learnable.flows.settings import CurateSettings
 from learnable.flows.tracking import check_tracker, track, tracked
@@ -59,10 +59,12 @@ def _curate(run: Run, step: Step, given: PromptSet | None, started: float) -> tu
     settings, store = run.settings, run.store
     prompts = given or step(read_prompts)(settings)
     set_aside()
+    give_back()
     collected = step(roll_out_and_score)(run, prompts)
     while given is None and (limit := next_limit(settings, len(prompts.prompts), collected)):
         prompts = step(read_prompts)(settings, limit)
         collected = collected.followed_by(step(roll_out_and_score)(run, prompts))
+    give_back()
     decided = step(decide_groups)(run, prompts, collected)
     collected = collected.without_groups()
     store.write_groups(run.run_id, decided)

@@ -39,31 +39,61 @@ KEPT = DECISION == "keep"
 TRAINED = KEPT & (pl.col("split") == "train")
 
 
+@dataclass(frozen=True, slots=True)
+class PartRows:
+    """A part of a curated set: the places of its rows in a pool, which are put together a shard at a time.
+
+    `more` has further columns, by `prompt_id`.
+    """
+
+    pool: pl.DataFrame
+    places: pl.Series
+    more: pl.DataFrame | None = None
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def slice(self, start: int, length: int) -> pl.DataFrame:
+        """Return so many rows from one on, as they are written."""
+        rows = self.pool[self.places.slice(start, length)]
+        if self.more is not None:
+            rows = rows.join(self.more, on="prompt_id", how="left", maintain_order="left")
+        return rows.with_columns(cs.enum().cast(pl.String))
+
+
 def publish(run: Run, decided: pl.DataFrame, collected: Collected, inspection: Inspection) -> CuratedSet:
     """Write the curated set: kept and held-out prompts, rejects with reasons, a control, demonstrations, preferences.
 
     Where the preset has a reserve, its prompts go to a part of their own instead of to the rejects.
     """
-    kept_texts = read_completions(decided.filter(TRAINED), collected)  # before the parts: both take memory
+    texts = read_completions(find_trained(decided), collected)
     parts = split_parts(run, decided, inspection.triage)
-    parts["demonstrations"] = with_prompts(parts["train"], kept_texts.best)
-    parts["preferences"] = with_prompts(parts["train"], kept_texts.pairs)
+    parts["demonstrations"] = with_prompts(parts["train"], texts.best)
+    parts["preferences"] = with_prompts(parts["train"], texts.pairs)
     return write_version(run, parts, _manifest(run, decided, collected, inspection))
 
 
-def split_parts(run: Run, decided: pl.DataFrame, triage: pl.DataFrame) -> dict[str, pl.DataFrame]:
+def find_trained(decided: pl.DataFrame) -> pl.DataFrame:
+    """Return `prompt_id` and `prompt` of the prompts that are trained on."""
+    return decided.select("prompt_id", "prompt", "decision", "split").filter(TRAINED).select("prompt_id", "prompt")
+
+
+def split_parts(run: Run, decided: pl.DataFrame, triage: pl.DataFrame) -> dict[str, PartRows]:
     """Return the parts of a curated set that are rows of its pool. `triage` says why prompts were never solved."""
     in_train, aside = pl.col("split") == "train", is_in_reserve(run.settings.preset)
-    train = decided.filter(TRAINED)
-    candidates = decided.select(pl.arg_where(in_train & ~DECISION.is_in(NOT_SAMPLED)).alias("row"))
+
+    def find(condition: pl.Expr) -> pl.Series:
+        return decided.select(pl.arg_where(condition).alias("row"))["row"]
+
+    train, candidates = find(TRAINED), find(in_train & ~DECISION.is_in(NOT_SAMPLED))
     parts = {
-        "train": train,
-        "test": decided.filter(KEPT & ~in_train),
-        "rejects": decided.filter(~KEPT & ~aside).join(triage, on="prompt_id", how="left", maintain_order="left"),
-        "control": decided[candidates["row"].sample(n=train.height, seed=run.settings.seed, shuffle=True)],
+        "train": PartRows(decided, train),
+        "test": PartRows(decided, find(KEPT & ~in_train)),
+        "rejects": PartRows(decided, find(~KEPT & ~aside), triage),
+        "control": PartRows(decided, candidates.sample(n=len(train), seed=run.settings.seed, shuffle=True)),
     }
     if run.settings.preset.reserve is not None:
-        parts["reserve"] = decided.filter(~KEPT & aside)
+        parts["reserve"] = PartRows(decided, find(~KEPT & aside))
     return parts
 
 
@@ -108,19 +138,19 @@ def _as_answer(text: str, train: pl.DataFrame) -> pl.Expr:
     return pl.concat_list(pl.struct(pl.lit("assistant").alias("role"), pl.col(text).alias("content")))
 
 
-def with_prompts(train: pl.DataFrame, completions: pl.DataFrame) -> pl.DataFrame:
+def with_prompts(train: PartRows, completions: pl.DataFrame) -> PartRows:
     """Return the kept prompts that have completions, in their order, with these: a part for training on texts."""
-    return train.select(PROMPT_COLUMNS).join(completions, on="prompt_id", maintain_order="left")
+    has_some = train.pool["prompt_id"].gather(train.places).is_in(completions["prompt_id"].implode())
+    return PartRows(train.pool.select(PROMPT_COLUMNS), train.places.filter(has_some), completions)
 
 
-def write_version(run: Run, parts: Mapping[str, pl.DataFrame], manifest: Manifest) -> CuratedSet:
+def write_version(run: Run, parts: Mapping[str, PartRows], manifest: Manifest) -> CuratedSet:
     """Publish the parts as the set's next version.
 
     Raises `LearnableError` where this run has lost its lock on the store, or the set cannot be written.
     """
-    texts = {name: part.with_columns(cs.enum().cast(pl.String)) for name, part in parts.items()}
     run.store.ledger.check_lock()
-    return publish_curated(run.store.curated / run.settings.set_name, texts, manifest)
+    return publish_curated(run.store.curated / run.settings.set_name, parts, manifest)
 
 
 def describe_rows(

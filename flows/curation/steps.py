@@ -221,7 +221,9 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
     if len(parts) > 2 or prompts.dropped_prompts:
         decided = decided.with_columns(pl.col("rollouts", "tokens").fill_null(0)).sort(PROMPT_ORDER)
     carried = pl.LazyFrame(carried_table(everybody))
-    return decided.join(carried, on="prompt_id", how="left", maintain_order="left").collect()
+    if len(carried.collect_schema()) > 1:
+        decided = decided.join(carried, on="prompt_id", how="left", maintain_order="left")
+    return decided.collect()
 
 
 def _list_unsampled(settings: CurateSettings, everyone: pl.LazyFrame, collected: Collected) -> pl.LazyFrame:
