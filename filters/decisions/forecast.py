@@ -13,6 +13,8 @@ from learnable.filters.arrays import Values
 from learnable.filters.posterior.belief import Belief
 from learnable.filters.posterior.certificate import ZERO_STD_AT
 
+POSTERIOR = ("alpha", "beta", "p_zero", "p_one")
+
 
 def read_zero_std(groups: pl.DataFrame, group_size: int) -> Values:
     """Return the chance that a group agrees by the columns `ZERO_STD_AT` of certified rows.
@@ -58,7 +60,8 @@ def forecast(
         sizes: group sizes (TRL: `num_generations`).
         weights: how often each prompt is trained on, relative to the others, of the length of `groups`; None for alike.
     """
-    drawn = groups.with_columns(weight=pl.lit(1.0) if weights is None else pl.Series(weights, dtype=pl.Float64))
+    needed = groups.select("family", *POSTERIOR, *(name for name in ZERO_STD_AT.values() if name in groups.columns))
+    drawn = needed.with_columns(weight=pl.lit(1.0) if weights is None else pl.Series(weights, dtype=pl.Float64))
     known = drawn.filter(pl.col("alpha").is_not_null())
     total = float(known["weight"].sum())
     if not total:
@@ -93,6 +96,5 @@ def advise(forecasts: Sequence[Forecast]) -> str:
 
 def _distinct(groups: pl.DataFrame) -> tuple[Belief, Values]:
     """Return the distinct posteriors, and how often prompts that share each are drawn."""
-    columns = ["alpha", "beta", "p_zero", "p_one"]
-    posteriors = groups.group_by(columns).agg(pl.col("weight").sum()).sort(columns)
-    return Belief.of_moments(*(posteriors[name].to_numpy() for name in columns)), posteriors["weight"].to_numpy()
+    posteriors = groups.group_by(POSTERIOR).agg(pl.col("weight").sum()).sort(POSTERIOR)
+    return Belief.of_moments(*(posteriors[name].to_numpy() for name in POSTERIOR)), posteriors["weight"].to_numpy()

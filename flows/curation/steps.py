@@ -207,12 +207,7 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
     everybody = prompts.everyone
     everyone = pl.DataFrame(prompts_table(everybody)).lazy()
     # A skipped prompt has no rollouts and stays in the table as not_scored.
-    certified = (
-        everyone.join(collected.groups.lazy().filter(pl.col("requested") > 0), on="prompt_id", maintain_order="left")
-        .join(collected.evidence.groups.lazy(), on="prompt_id", how="left", maintain_order="left")
-        .with_columns(pl.col("rollouts", "tokens").fill_null(0))
-        .collect()
-    )
+    certified = _line_up(everyone.collect(), collected)
     dropped = everyone.join(prompts.dropped.lazy(), on="prompt_id").cast({"decision": pl.Enum(REASONS)})
     parts = [_choose(run.settings, certified), dropped]
     if collected.beliefs:
@@ -224,6 +219,29 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
     if len(carried.collect_schema()) > 1:
         decided = decided.join(carried, on="prompt_id", how="left", maintain_order="left")
     return decided.collect()
+
+
+def _line_up(everyone: pl.DataFrame, collected: Collected) -> pl.DataFrame:
+    """Join the prompts that were looked at with what was found of them: by narrow joins of rows, and one copy."""
+    groups = collected.groups.lazy().filter(pl.col("requested") > 0)
+    found = collected.evidence.groups
+    rows = (
+        everyone.lazy()
+        .select("prompt_id")
+        .with_row_index("_row")
+        .join(groups, on="prompt_id", maintain_order="left")
+        .join(
+            found.lazy().select("prompt_id").with_row_index("_found"),
+            on="prompt_id",
+            how="left",
+            maintain_order="left",
+        )
+        .collect()
+    )
+    prompts = everyone if rows.height == everyone.height else everyone[rows["_row"]]
+    of_rollouts = found.drop("prompt_id").select(pl.all().gather(rows["_found"]))
+    joined = pl.concat([prompts, rows.drop("prompt_id", "_row", "_found"), of_rollouts], how="horizontal")
+    return joined.with_columns(pl.col("rollouts", "tokens").fill_null(0))
 
 
 def _list_unsampled(settings: CurateSettings, everyone: pl.LazyFrame, collected: Collected) -> pl.LazyFrame:
