@@ -31,7 +31,9 @@ def start_anew(arguments: Sequence[str], imported: Sequence[str], database: str 
     `imported` are modules as of `is_with_prefect`: the settings are read when the first of them is wanted here.
     """
     if list(arguments[:2]) not in SERVERS:
-        sys.meta_path.insert(0, _ImportedAhead({name: sys.modules.pop(name) for name in imported}))
+        modules = {name: sys.modules.pop(name) for name in imported}
+        # What `-m` runs is not there yet.
+        sys.meta_path.insert(0, _ImportedAhead({name: modules[name] for name in modules if name not in arguments[1:2]}))
         return
     _read_settings()
     if database:

@@ -33,6 +33,7 @@ from tests.support.warm_prefect import DATABASE
 from tests.support.warm_twins import MESSAGE_BYTES
 
 PIPELINE = (
+    "pandas",  # pyarrow imports it with the first values that it is given
     "polars",
     "pyarrow.parquet",
     "scipy.optimize",
@@ -52,8 +53,11 @@ FLOWS = (
 ENGINES = (
     *PIPELINE,
     *FLOWS,
-    "transformers",
-    "vllm.entrypoints.llm",
+    "transformers.models.llama.modeling_llama",
+    "vllm.entrypoints.openai.api_server",
+    "vllm.v1.core.sched.scheduler",  # and what else vLLM imports when an engine starts
+    "vllm.v1.worker.gpu_model_runner",
+    "vllm.model_executor.layers.quantization.online.base",
     "trl.trainer.grpo_trainer",
     "trl.trainer.sft_trainer",
 )
@@ -251,5 +255,5 @@ def _all_of(file: IO[bytes]) -> str:
 
 
 if __name__ == "__main__":
-    warm_forks.import_ahead((*ENGINES, "vllm.entrypoints.openai.api_server", "ray.data.llm"))
+    warm_forks.import_ahead((*ENGINES, "ray.data.llm"))
     os._exit(0)  # as a starter ends: without what libraries say when they are taken down

@@ -28,7 +28,7 @@ NAME = "warm-twin"  # of the process, 15 characters at most
 # Beside the stages of a training: servers, scheduled runs and kernels. Sandboxes and pools begin as users' do.
 KINDS = re.compile(
     r"-m (learnable\.train\.|tests\.train\.trainers\.|learnable\.flows\.scheduling\.server"
-    r"|uvicorn .*prefect\.server|ipykernel_launcher)"
+    r"|prefect\.engine|uvicorn .*prefect\.server|ipykernel_launcher)"
     r"|-c from multiprocessing\.spawn import spawn_main"
 )
 HIGH = 512  # no process here has as many open files

@@ -30,12 +30,13 @@ def start(tmp_path: Path, starter: Starter) -> Iterator[Callable[..., Command]]:
 
 
 @pytest.fixture(scope="module")
-def prefect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def prefect_url(tmp_path_factory: pytest.TempPathFactory, starter: Starter) -> Iterator[str]:
     """The address of a Prefect server as `prefect server start` starts it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     typed = ("-m", "prefect", "server", "start", "--no-ui", "--port", port)
-    server = Command(None, tmp_path_factory.mktemp("server"), *typed)
+    few = {"PREFECT_SERVER_SERVICES_SCHEDULER_MAX_RUNS": "30"}  # of a schedule, instead of a hundred
+    server = Command(starter, tmp_path_factory.mktemp("server"), *typed, **few)
     url = f"http://127.0.0.1:{port}/api"
     assert server.listen(lambda: answers(url)), server.said
     yield url

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +18,7 @@ from learnable.data.errors import LearnableError
 from learnable.flows.scheduling.steps import may_pass
 from learnable.flows.scheduling.timetable import Timetable
 from tests.flows.scheduling.prefect_processes_for_tests import PATIENCE, Command, home_of
+from tests.support.warm_starts import Starter
 
 POOL = "nights"
 ENDS = ("COMPLETED", "FAILED", "CRASHED")
@@ -28,21 +28,21 @@ FIND = ("find", "--prompts", "rows.jsonl", "--engine", "simulated", "--store", "
 class Site:
     """The server, the folder in which the worker runs, and the worker."""
 
-    def __init__(self, folder: Path, url: str) -> None:
-        self.folder, self.url = folder, url
+    def __init__(self, folder: Path, url: str, starter: Starter) -> None:
+        self.folder, self.url, self._starter = folder, url, starter
         self.client = httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE)
         self.worker = self.start_worker()
 
-    def start_worker(self, pool: str = POOL) -> Command:
-        typed = ("-m", "prefect", "worker", "start", "--pool", pool, "--type", "process", "--limit", "1")
+    def start_worker(self, *, cold: bool = False) -> Command:
+        """Start a worker of the pool; the runs that it starts are cold or warm, as it is."""
+        typed = ("-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process", "--limit", "1")
         often = {"PREFECT_WORKER_QUERY_SECONDS": "1", "PREFECT_API_URL": self.url}
-        return Command(None, self.folder, *typed, **often)
+        return Command(None if cold else self._starter, self.folder, *typed, **often)
 
-    def type(self, *words: str, program: str = "learnable") -> None:
-        """Type a command to its end."""
-        command = [sys.executable, "-m", program, *words]
-        environment = home_of(self.folder) | {"PREFECT_API_URL": self.url}
-        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+    def type(self, *words: str) -> None:
+        """Type a command of ours to its end."""
+        command = [sys.executable, "-m", "learnable", *words]
+        done = self._starter.run(command, cwd=self.folder, env=home_of(self.folder) | {"PREFECT_API_URL": self.url})
         assert done.returncode == 0, done.stdout + done.stderr
 
     def send(self, method: str, path: str, said: object = None) -> httpx.Response:
@@ -90,10 +90,10 @@ def read_rollouts(store: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, prefect_url: str) -> Iterator[Site]:
+def site(tmp_path_factory: pytest.TempPathFactory, prefect_url: str, starter: Starter) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("site")
     write_rows(folder, 20)
-    one = Site(folder, prefect_url)
+    one = Site(folder, prefect_url, starter)
     with one.client:
         yield one
     one.worker.close()
@@ -170,7 +170,7 @@ def set_silence(site: Site, seconds: float) -> None:
 
 @pytest.mark.e2e
 def test_a_run_whose_worker_was_killed_comes_back_and_pays_nothing_twice(site: Site) -> None:
-    slowly = ("--engine-arg", "group_seconds=0.5")
+    slowly = ("--engine-arg", "group_seconds=0.2")
     site.type(*FIND, "--name", "killed", "--store", "killed", *slowly)
     set_silence(site, 90)  # ten minutes, as shipped, are long for a test
     started = site.start_run("curate/killed", {}).raise_for_status().json()["id"]
@@ -178,7 +178,7 @@ def test_a_run_whose_worker_was_killed_comes_back_and_pays_nothing_twice(site: S
     paid = read_rollouts(site.folder / "killed")
     assert site.run(started)["state_type"] == "RUNNING"
     site.worker.close()  # SIGKILL, to the run's process too
-    site.worker = site.start_worker()
+    site.worker = site.start_worker(cold=True)
     assert site.run(started)["state_type"] == "RUNNING"  # as far as the server knows
 
     site.wait(lambda: site.run(started)["state_type"] != "RUNNING")
