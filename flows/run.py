@@ -21,7 +21,8 @@ from learnable.flows.settings import CurateSettings
 class Run:
     """One run: its id, its settings, the policy that answers, and the store that it writes.
 
-    `named` has the families and components of rewards that somebody was told of: see `ComponentWatch`.
+    `named` has the families and components of rewards that somebody was told of: see `ComponentWatch`. `conditions` has
+    what verifiers say of the nodes of a cluster that they ran on, by verifier.
     """
 
     run_id: str
@@ -29,6 +30,7 @@ class Run:
     policy: Policy
     store: Store
     named: set[tuple[str, str]] = field(default_factory=set, compare=False)
+    conditions: dict[str, dict[str, str]] = field(default_factory=dict, compare=False)
 
     @property
     def draw(self) -> Draw:

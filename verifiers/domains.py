@@ -57,6 +57,9 @@ FILE_READERS = {
 # What `learnable doctor` asks: how well this machine can run what a policy wrote.
 MACHINE_CHECKS = {"a sandbox": "learnable.verifiers.programs.sandbox.machine:examine_machine"}
 
+# What verifiers read from the environment, and so from the caller's wherever they run.
+VARIABLES = ("LEARNABLE_SANDBOX",)
+
 
 def load_from(places: Mapping[str, str], name: str) -> Any:
     """Import what one of the tables has under a name. Raises `LearnableError` where it has none."""

@@ -154,7 +154,7 @@ def write_version(run: Run, parts: Mapping[str, PartRows], manifest: Manifest) -
 
 
 def describe_rows(
-    manifest: Manifest, decided: pl.DataFrame, graded: Mapping[str, bool], inspection: Inspection
+    run: Run, manifest: Manifest, decided: pl.DataFrame, graded: Mapping[str, bool], inspection: Inspection
 ) -> Manifest:
     """Return the manifest with what follows from the set's rows: forecasts, verifiers, figures, findings.
 
@@ -162,13 +162,14 @@ def describe_rows(
     """
     kept = decided.filter(KEPT)
     verifiers = {name: find_verifier(name) for name in decided["verifier"].unique().sort()}
+    conditions = {name: run.conditions.get(name) or verifier_conditions(each) for name, each in verifiers.items()}
     return manifest.with_changes(
         expected_false_keeps=float((1 - kept["p_keep"]).sum()),
         forecast=Forecasts(curated=tuple(forecast(kept, graded)), pool=tuple(forecast(decided, graded))),
         verifiers={name: verifier.version for name, verifier in verifiers.items()},
         verifier_sources={name: code for name, verifier in verifiers.items() if (code := source_hash(verifier))}
         or None,
-        conditions={name: texts for name, verifier in verifiers.items() if (texts := verifier_conditions(verifier))},
+        conditions={name: texts for name, texts in conditions.items() if texts},
         forms=with_unread(
             (SummaryRow(**row) for row in summarise(decided.lazy()).collect().to_dicts()), inspection.unread
         ),
@@ -224,4 +225,4 @@ def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection:
         test_share=settings.test_share,
         seed=settings.seed,
     )
-    return describe_rows(manifest, decided, graded, inspection)
+    return describe_rows(run, manifest, decided, graded, inspection)

@@ -37,7 +37,7 @@ from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected, open_sampling
 from learnable.flows.sampling.top_up import top_up
 from learnable.flows.settings import CurateSettings, PromptSettings
-from learnable.flows.settings.curation import BUILTIN_LIMIT
+from learnable.flows.settings.curation import BUILTIN_LIMIT, HERE
 from learnable.verifiers.families.prompts import builtin_prompts, count_problems, require_problems
 from learnable.verifiers.families.registry import load_forms
 from learnable.verifiers.families.wordings import NATURAL_WORDING, PLAIN_WORDING, find_wording, reword
@@ -68,7 +68,7 @@ def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSe
     check_columns(chosen.prompts, settings.predict_from)
     if chosen.duplicates:
         progress().note(f"{chosen.duplicates} exact duplicates dropped")
-    for verifier in chosen.verifiers:
+    for verifier in chosen.verifiers if settings.score_on == HERE else ():  # else the nodes have notices of their own
         if notice := verifier_notice(find_verifier(verifier)):
             progress().warn(notice)
     return hold_out(chosen.without(screen(chosen.prompts, wanted.decontaminate, wanted.near_duplicates)), settings)

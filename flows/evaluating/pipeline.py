@@ -69,6 +69,7 @@ def make_run_settings(settings: EvalSettings, curated: CuratedSet) -> CurateSett
             store=name_store(settings.store or _find_store(curated), settings.seed),
             name="evaluation",
             workers=settings.workers,
+            score_on=settings.score_on,
             verifier_timeout=settings.verifier_timeout,
             wait=settings.wait,
         ),

@@ -37,6 +37,7 @@ from learnable.flows.importing.prompts import judged_prompts, name_recorded, poo
 from learnable.flows.run import Run, locked_store, start_run
 from learnable.flows.sampling.sampler import Collected, open_sampling
 from learnable.flows.settings import ChatSettings, CurateSettings
+from learnable.flows.settings.curation import HERE
 from learnable.flows.settings.importing import ImportedSettings, ImportSettings
 from learnable.rollouts.server.models import UNHASHED
 from learnable.verifiers.own.scale import RewardScale, read_scale
@@ -258,6 +259,7 @@ def _as_run(settings: CurateSettings, engine: ImportedSettings, sampling: Sampli
         budget=SamplingBudget(max_group=max(largest, settings.group_size)),
         predict="off",
         workers=settings.workers if settings.prompts.verifier else 0,
+        score_on=settings.score_on if settings.prompts.verifier else HERE,
     )
 
 

@@ -92,6 +92,7 @@ def _settings(settings: RefreshSettings, curated: CuratedSet, budget: SamplingBu
         store=settings.store or _store_of(curated),
         name=curated.path.parent.name,
         workers=settings.workers,
+        score_on=settings.score_on,
         verifier_timeout=settings.verifier_timeout,
         wait=settings.wait,
         verify_policy=settings.verify_policy,

@@ -193,7 +193,7 @@ def _manifest(
             families=_count_by_family(pool, decided, outcome),
         ),
     )
-    return describe_rows(manifest, decided, pool.graded, inspection)
+    return describe_rows(run, manifest, decided, pool.graded, inspection)
 
 
 def _drift_rows(drifts: Drifts) -> tuple[FamilyDrift, ...]:

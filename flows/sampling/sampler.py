@@ -31,12 +31,12 @@ from learnable.flows.sampling.collector import Collector
 from learnable.flows.sampling.engine_loop import EngineLoop
 from learnable.flows.sampling.error_watch import ErrorWatch
 from learnable.flows.sampling.frontier import Frontier
+from learnable.flows.sampling.judges import open_judges
 from learnable.flows.sampling.missing import MissingRollouts, drop_long_prompts
 from learnable.flows.sampling.reward_table import RewardTable
 from learnable.flows.sampling.scan import RolloutScan
 from learnable.flows.settings import CurateSettings
 from learnable.flows.tracking import is_tracked, track
-from learnable.verifiers.pool.scoring import ScoringPool
 
 PROMPTS_AT_ONCE = 8192  # looked up in the ledger
 
@@ -87,10 +87,9 @@ def open_sampling(run: Run, prompts: PromptSet, *, endless: bool = False) -> Ite
     schedule = Schedule(families, uniforms, settings.band, settings.budget, settings.group_size, predictor)
     table, watch = RewardTable(schedule, pool, settings), ErrorWatch()
     with (
-        ScoringPool(settings.workers, settings.verifier_timeout, watch.see) as pool_of_judges,
-        Collector(run.draw, table, run.store, pool_of_judges, watch, run.named) as collector,
+        open_judges(run, prompts.verifiers, watch.see) as judges,
+        Collector(run.draw, table, run.store, judges, watch, run.named) as collector,
     ):
-        pool_of_judges.warm_up(prompts.verifiers)
         sampling = AdaptiveSampling(schedule, table, collector, settings, endless=endless)
         for first in range(0, len(pool), PROMPTS_AT_ONCE):
             stored, redrawn = run.store.ledger.find_rollouts(run.draw, pool[first : first + PROMPTS_AT_ONCE])
@@ -281,6 +280,7 @@ class AdaptiveSampling:
         if not new:
             return list(missing), set()
         if not self._loop.done:
+            self.collector.pool.warm_up({prompt.verifier for prompt in self.prompts})
             progress().stage("Starting the engine")
         engine = engine_for(self.settings)
         if not self._loop.done:

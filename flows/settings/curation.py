@@ -26,7 +26,18 @@ PROMPTS, POLICY, DECIDED, OUTPUT = "Which prompts", "Which policy", "What is kep
 ChatMode = Literal["auto", "on", "off"]
 Tracker = Literal["none", "tensorboard", "trackio", "wandb", "mlflow"]
 TRACKERS: tuple[Tracker, ...] = get_args(Tracker)
-Workers = Annotated[int, Setting("Processes that score.", OUTPUT, usual="one for four cores", at_least=0)]
+Workers = Annotated[
+    int, Setting("Processes that score, here or on each node.", OUTPUT, usual="one for four cores", at_least=0)
+]
+HERE, RAY = "here", "ray"
+ScoreOn = Annotated[
+    str,
+    Setting(
+        "Where verifiers run: here; ray, on the nodes of the engine's cluster, or that of RAY_ADDRESS; or the address "
+        "of a Ray cluster, auto or HOST:PORT.",
+        OUTPUT,
+    ),
+]
 VerifierTimeout = Annotated[
     float | None,
     Setting(
@@ -238,6 +249,7 @@ class CurateSettings:
     )
     name: Annotated[str, Setting("Name of the curated set.", OUTPUT, usual="from what was asked")] = ""
     workers: Workers = 1
+    score_on: ScoreOn = HERE
     verifier_timeout: VerifierTimeout = None
     wait: Wait = True
     verify_policy: VerifyPolicy = False
@@ -265,6 +277,10 @@ class CurateSettings:
         check_settings(self)
         if self.predict_from and self.predict == "off":
             raise LearnableError(f"`predict_from` {','.join(self.predict_from)} is for `predict` auto: give that")
+        if self.score_on not in (HERE, RAY, "auto") and ":" not in self.score_on:
+            raise LearnableError(f"`score_on` {self.score_on!r} is not known: give here, ray, auto or HOST:PORT")
+        if self.score_on != HERE and not self.workers:
+            raise LearnableError("`workers` 0 scores in this process: give 1 or more, or leave out `score_on`")
         self._check_sampling()
         self._check_simulation()
         if not self.set_name.replace("-", "").replace("_", "").replace(".", "").isalnum() or self.set_name.startswith(
@@ -325,6 +341,7 @@ class RefreshSettings:
     ] = 100
     store: Annotated[str | None, Setting("Folder or URL of the store.", OUTPUT, usual="the one the set lies in")] = None
     workers: Workers = 1
+    score_on: ScoreOn = HERE
     verifier_timeout: VerifierTimeout = None
     wait: Wait = True
     verify_policy: VerifyPolicy = False

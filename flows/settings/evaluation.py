@@ -13,10 +13,12 @@ from learnable.data.records import Sampling
 from learnable.data.settings import Setting, check_settings
 from learnable.data.storage.places import PathOrUrl, find_place
 from learnable.flows.settings.curation import (
+    HERE,
     OUTPUT,
     POLICY,
     PROMPTS,
     CurateSettings,
+    ScoreOn,
     VerifierTimeout,
     Wait,
     Workers,
@@ -68,6 +70,7 @@ class EvalSettings:
         Setting("Folder or URL of the store that keeps completions.", OUTPUT, usual="the set's"),
     ] = None
     workers: Workers = 1
+    score_on: ScoreOn = HERE
     verifier_timeout: VerifierTimeout = None
     wait: Wait = True
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from learnable.data.errors import LearnableError
 from learnable.data.settings import Setting, check_settings
-from learnable.flows.settings.curation import RefreshSettings, VerifierTimeout, Wait, Workers
+from learnable.flows.settings.curation import HERE, RefreshSettings, ScoreOn, VerifierTimeout, Wait, Workers
 from learnable.flows.settings.evaluation import EvalSettings
 from learnable.rollouts.settings import VLLMSettings
 from learnable.train.settings import TrainSettings
@@ -34,6 +34,7 @@ class LoopSettings:
         ),
     ] = 100
     workers: Workers = 1
+    score_on: ScoreOn = HERE
     verifier_timeout: VerifierTimeout = None
     wait: Wait = True
 
@@ -64,6 +65,7 @@ class LoopSettings:
             families=train.families,
             seed=train.seed,
             workers=self.workers,
+            score_on=self.score_on,
             verifier_timeout=self.verifier_timeout,
             wait=self.wait,
         )
@@ -77,6 +79,7 @@ class LoopSettings:
             engine=VLLMSettings(dict(self.train.engine_options or {})),
             anchors=self.anchors,
             workers=self.workers,
+            score_on=self.score_on,
             verifier_timeout=self.verifier_timeout,
             wait=self.wait,
         )

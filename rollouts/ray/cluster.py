@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, ClassVar, TypedDict
 
 from learnable.data.errors import LearnableError
 
@@ -28,6 +28,8 @@ class Node(TypedDict):
     """A node of a cluster, as far as it is read, in Ray's own words."""
 
     Alive: bool
+    NodeID: str
+    NodeManagerHostname: str
     Resources: Mapping[str, float]
 
 
@@ -54,8 +56,11 @@ class Cluster:
     """A connection to a Ray cluster, or to a Ray started on this machine, until `close`.
 
     `address` is "auto", "host:port" of the head node, or None: what RAY_ADDRESS says, else a Ray of our own. Where this
-    process is connected already, that connection is used and left open. Raises `LearnableError` when nothing answers.
+    process is connected already, that connection is used: the last of these objects closes it, or nobody does where
+    none has opened it. Raises `LearnableError` when nothing answers.
     """
+
+    _sharing: ClassVar[set[Cluster]] = set()  # those that use a connection of ours
 
     def __init__(self, address: str | None = None) -> None:
         if address in (None, "auto"):
@@ -67,9 +72,12 @@ class Cluster:
         for name, value in settings.items():  # before Ray is imported
             os.environ.setdefault(name, value)
         self._ray = _import_ray()
-        self._is_ours = not self._ray.is_initialized()
-        if self._is_ours:
+        if not self._ray.is_initialized():
+            self._sharing.clear()
             _connect(self._ray, address)
+            self._sharing.add(self)
+        elif self._sharing:
+            self._sharing.add(self)
         _quiet_logs()
 
     @property
@@ -77,9 +85,14 @@ class Cluster:
         """Whether any node has a GPU."""
         return bool(self._ray.cluster_resources().get("GPU"))
 
+    def nodes(self) -> Sequence[Node]:
+        """Return the nodes of the cluster, lost ones too."""
+        nodes: Sequence[Node] = self._ray.nodes()
+        return nodes
+
     def count(self, footprint: Footprint) -> int:
         """Return how many replicas fit on the nodes that live now."""
-        return footprint.count(self._ray.nodes())
+        return footprint.count(self.nodes())
 
     def check_room(self, replicas: int, footprint: Footprint) -> None:
         """Raise `LearnableError` when the cluster can never hold that many replicas."""
@@ -94,9 +107,11 @@ class Cluster:
         )
 
     def close(self) -> None:
-        """Disconnect, and stop Ray if it was started here."""
-        if self._is_ours and self._ray.is_initialized():
-            self._ray.shutdown()
+        """Disconnect where nobody else uses the connection, and stop Ray if it was started here."""
+        if self in self._sharing:
+            self._sharing.remove(self)
+            if not self._sharing and self._ray.is_initialized():
+                self._ray.shutdown()
 
 
 def _connect(ray: Any, address: str) -> None:

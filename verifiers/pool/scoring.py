@@ -19,30 +19,20 @@ from __future__ import annotations
 import math
 import queue
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import takewhile
+from functools import partial
 from types import TracebackType
 from typing import Self
 
 from learnable.data.records import Score
-from learnable.verifiers.pool.jobs import ScoreJob, score_jobs, score_one, split_jobs, time_out_score
-from learnable.verifiers.pool.worker import (
-    LoadingError,
-    TimeLimitError,
-    Worker,
-    WorkerDiedError,
-    WorkerError,
-    load_verifier,
-)
+from learnable.verifiers.pool.jobs import ScoreJob, score_jobs, score_one, split_jobs
+from learnable.verifiers.pool.supervisor import AnySupervisor, OnScore, supervise_here
+from learnable.verifiers.pool.worker import load_verifier
 
 __all__ = ["OnScore", "ScoreJob", "ScoringPool", "score_one"]
 
-OnScore = Callable[[ScoreJob, Score], None]
-RELOAD_SECONDS = 600.0  # before a verifier that could not be loaded is loaded again
 MAX_SHARD = 32  # jobs a worker takes at once: small enough that all workers finish together
 
 
@@ -57,16 +47,27 @@ class ScoringPool:
     `on_score` sees each score as it comes, one at a time, in a thread of the pool's. What it raises ends the scoring:
     every batch that is not done raises it too, at once.
 
+    `supervise` makes, when they are first needed, what keeps the processes, given `workers` and `time_limit`: those of
+    this machine, or of a cluster (see `remote`).
+
     Leaving the `with` block waits for what was submitted; leaving it by an exception cancels it.
     """
 
-    def __init__(self, workers: int, time_limit: float | None = None, on_score: OnScore | None = None) -> None:
+    def __init__(
+        self,
+        workers: int,
+        time_limit: float | None = None,
+        on_score: OnScore | None = None,
+        supervise: Callable[[int, float | None], Sequence[AnySupervisor]] = supervise_here,
+    ) -> None:
         if workers < 0:
             raise ValueError(f"workers is {workers}: give 0 for the caller's own thread, or more")
         if time_limit is not None and not 0 < time_limit < math.inf:
             raise ValueError(f"time_limit is {time_limit}: give seconds, more than 0, or None for the verifiers' own")
         self._shards: queue.SimpleQueue[_Shard | None] = queue.SimpleQueue()
-        self._supervisors = [Supervisor(time_limit) for _ in range(workers)]
+        self._supervise = partial(supervise, workers, time_limit)
+        self._scores_here = not workers
+        self._supervisors: Sequence[AnySupervisor] = ()
         self._threads: list[threading.Thread] = []
         self._on_score = on_score
         self._seeing = threading.Lock()
@@ -96,17 +97,18 @@ class ScoringPool:
         Call it before the first `submit`; workers that run already load what they need when they need it.
         """
         names = sorted(set(verifier_names))
-        if not self._supervisors:
+        if self._scores_here:
             for name in names:
                 load_verifier(name)
-        self._start(names)
+        else:
+            self._start(names)
 
     def submit(self, jobs: Sequence[ScoreJob]) -> Future[list[Score]]:
-        """Return the scores to come, in the order of `jobs`."""
+        """Return the scores to come, in the order of `jobs`. Raises what `supervise` raises."""
         if self._closed:
             raise RuntimeError("this scoring pool is closed: submit inside its with block")
         future: Future[list[Score]] = Future()
-        if not self._supervisors or not jobs:
+        if self._scores_here or not jobs:
             self._score_here(_Batch(future, len(jobs)), jobs)
             return future
         self._start([])
@@ -120,6 +122,7 @@ class ScoringPool:
 
     def _start(self, names: list[str]) -> None:
         if not self._threads:
+            self._supervisors = self._supervise()
             self._threads = [
                 threading.Thread(target=self._serve, args=(supervisor, names), daemon=True, name="scoring")
                 for supervisor in self._supervisors
@@ -127,7 +130,7 @@ class ScoringPool:
             for thread in self._threads:
                 thread.start()
 
-    def _serve(self, supervisor: Supervisor, names: list[str]) -> None:
+    def _serve(self, supervisor: AnySupervisor, names: list[str]) -> None:
         """Feed one worker until the pool closes. The kernel ends the worker with this thread, its only user."""
         if names:
             supervisor.load(names)
@@ -176,7 +179,7 @@ class ScoringPool:
         """Let go of a batch that is done: its future must not hold it, or scores stay until garbage is collected."""
         self._open.pop(future, None)
 
-    def _score(self, supervisor: Supervisor, shard: _Shard) -> None:
+    def _score(self, supervisor: AnySupervisor, shard: _Shard) -> None:
         try:
             shard.batch.fill(shard.first, supervisor.score(shard.jobs, self._see))
         except CancelledError:
@@ -215,130 +218,3 @@ class _Batch:
         with self._lock:
             if not self.future.done():
                 self.future.set_exception(error)
-
-
-class Supervisor:
-    """Keeps one worker, which starts when it is first needed and again after its end, and gives every job a score.
-
-    `time_limit` is in seconds for each completion; None takes what its verifier declares.
-    """
-
-    def __init__(self, time_limit: float | None) -> None:
-        self._time_limit = time_limit
-        self._worker: Worker | None = None
-        self._unloadable: dict[str, tuple[float, str]] = {}  # until when, and why
-        self._singly: set[str] = set()  # verifiers that hung or died on several completions at once
-        self._killed = False
-        self._lock = threading.Lock()
-
-    def load(self, verifier_names: Sequence[str]) -> None:
-        """Load these verifiers ahead of time. A failure is left to the first job, which meets it again."""
-        with suppress(WorkerError, CancelledError), self._running() as worker:
-            worker.load(verifier_names)
-
-    def score(self, jobs: Sequence[ScoreJob], on_score: OnScore) -> list[Score]:
-        """Return one score for each job; `on_score` sees each as it comes. Raises `CancelledError` once killed."""
-        scores: list[Score] = []
-
-        def take(score: Score) -> None:
-            scores.append(score)
-            on_score(jobs[len(scores) - 1], score)
-
-        while len(scores) < len(jobs):
-            self._score_next(jobs[len(scores) :], take)
-        return scores
-
-    def close(self) -> None:
-        """Let the worker end by itself."""
-        if self._worker is not None:
-            self._worker.close()
-            self._worker = None
-
-    def kill(self) -> None:
-        """End the worker at once and start no other. May be called while another thread waits in `score`."""
-        with self._lock:
-            self._killed = True
-            if self._worker is not None:
-                self._worker.kill()
-
-    def _score_next(self, jobs: Sequence[ScoreJob], take: Callable[[Score], None]) -> None:
-        """Hand over the scores of the first jobs: as many as one process gives, and what becomes of the next one."""
-        if reason := self._why_not(jobs[0].verifier):
-            take(Score.unscored(reason))
-            return
-        loadable = list(takewhile(lambda job: not self._why_not(job.verifier), jobs))
-        done, in_groups, singly = 0, set[str](), jobs[0].verifier in self._singly
-        try:
-            with self._running() as worker:
-                in_groups = worker.in_groups
-                for score in worker.score(loadable, self._time_limit, singly=singly):
-                    done += 1
-                    take(score)
-        except LoadingError as failure:
-            if reason := self._load_again(failure):
-                take(Score.unscored(reason))
-        except (TimeLimitError, WorkerDiedError) as failure:
-            job, *others = loadable[done:]
-            if not singly and job.verifier in in_groups and others and others[0].group_key == job.group_key:
-                self._singly.add(job.verifier)  # and its jobs come again
-            elif isinstance(failure, TimeLimitError):
-                take(time_out_score(failure.seconds))
-            else:
-                take(self._score_again(job, failure))
-
-    def _score_again(self, job: ScoreJob, first: WorkerDiedError) -> Score:
-        try:
-            with self._running() as worker:
-                (score,) = worker.score([job], self._time_limit)
-                return score
-        except TimeLimitError as late:
-            return time_out_score(late.seconds)
-        except WorkerError as second:
-            return Score.unscored(f"the scoring process {_both(first, second)} on this completion{_guess(second)}")
-
-    def _load_again(self, first: LoadingError) -> str:
-        """Return why this verifier cannot be loaded, or nothing if now it can."""
-        try:
-            with self._running() as worker:
-                worker.load([first.verifier])
-        except WorkerError as second:
-            why = f"{first.verifier} cannot be loaded: the scoring process {_both(first, second)}{_guess(second)}"
-            self._unloadable[first.verifier] = (time.monotonic() + RELOAD_SECONDS, why)
-            return why
-        return ""
-
-    def _why_not(self, verifier: str) -> str:
-        until, why = self._unloadable.get(verifier, (0.0, ""))
-        return why if time.monotonic() < until else ""
-
-    @contextmanager
-    def _running(self) -> Iterator[Worker]:
-        """Give a worker that runs. Whatever goes wrong in the block ends it."""
-        worker = self._started()
-        try:
-            yield worker
-        except BaseException as error:
-            self._worker = None
-            worker.end()
-            if self._killed:
-                raise CancelledError from error
-            raise
-
-    def _started(self) -> Worker:
-        with self._lock:
-            if self._killed:
-                raise CancelledError
-            if self._worker is not None and not self._worker.alive:  # it ended between two questions: nobody's fault
-                self._worker.end()
-                self._worker = None
-            if self._worker is None:
-                self._worker = Worker()
-            return self._worker
-
-
-def _both(first: WorkerError, second: WorkerError) -> str:
-    return f"{first.how} twice" if first.how == second.how else f"{first.how}, then {second.how},"
-
-
-def _guess(failure: WorkerError) -> str:
-    return " (out of memory?)" if failure.how.endswith("signal 9") else ""

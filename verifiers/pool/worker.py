@@ -20,18 +20,24 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score
 from learnable.verifiers.own.trust import trust, trusted_names
 from learnable.verifiers.pool.jobs import ScoreJob, score_jobs, split_jobs, takes_groups
-from learnable.verifiers.protocol import DEFAULT_TIME_LIMIT, verifier_memory_limit, verifier_time_limit
+from learnable.verifiers.protocol import (
+    DEFAULT_TIME_LIMIT,
+    verifier_conditions,
+    verifier_memory_limit,
+    verifier_notice,
+    verifier_time_limit,
+)
 from learnable.verifiers.registry import find_verifier, known_version
 
 LOAD_SECONDS = 120.0  # to start, import a verifier and load its dictionaries: no part of a completion's time
@@ -66,6 +72,21 @@ class LoadingError(WorkerError):
         self.verifier = verifier
 
 
+class LoadedVerifier(NamedTuple):
+    """What a process says of a verifier that it has loaded.
+
+    `fault` says why it will not judge there, such as a sandbox that does not hold, and is empty where it will. `notice`
+    and `conditions` are those of its machine.
+    """
+
+    time_limit: float = DEFAULT_TIME_LIMIT
+    version: str = ""
+    in_groups: bool = False
+    notice: str = ""
+    conditions: Mapping[str, str] = {}
+    fault: str = ""
+
+
 class Worker:
     """A running scoring process. It is for one thread; only `kill` may be called from another.
 
@@ -92,8 +113,7 @@ class Worker:
         except OSError as error:
             raise WorkerDiedError(f"could not be started ({error})") from error
         self._answers = self._socket.makefile("rb")
-        self._limits: dict[str, float] = {}  # of the verifiers it has loaded
-        self.in_groups: set[str] = set()  # those of them that judge the completions of a prompt in one call
+        self.loaded: dict[str, LoadedVerifier] = {}
         self._lock = threading.Lock()
         self._ended = False
 
@@ -174,19 +194,18 @@ class Worker:
             raise self._death() from end
 
     def _await_loading(self, verifier: str) -> float:
-        if verifier not in self._limits:
+        if verifier not in self.loaded:
             try:
-                limit, version, in_groups = self._receive(LOAD_SECONDS)
+                loaded = LoadedVerifier(*self._receive(LOAD_SECONDS))
             except TimeoutError as late:
                 raise LoadingError(verifier, f"did not load it within {LOAD_SECONDS:g} s") from late
             except WorkerDiedError as end:
                 raise LoadingError(verifier, end.how) from end
+            version = loaded.version
             if version and (known := known_version(verifier)) not in (None, version):
                 raise LoadingError(verifier, f"found it edited since the run began (version {version}, not {known})")
-            self._limits[verifier] = limit
-            if in_groups:
-                self.in_groups.add(verifier)
-        return self._limits[verifier]
+            self.loaded[verifier] = loaded
+        return self.loaded[verifier].time_limit
 
     def _death(self) -> WorkerDiedError:
         try:
@@ -200,9 +219,9 @@ def serve(caller: int, descriptor: int) -> None:
     """Answer questions until there are no more. Runs in the scoring process, which `caller` has started.
 
     A question is a list of the names of verifiers to load, or of the fields of jobs, whether each job is to be judged
-    by itself, and the judges that the caller's user trusts. For the first item that needs a verifier, the answer is its
-    time limit, its version and whether it takes groups, when it is loaded; then for a job its score. One message each,
-    never held back: the caller takes the first job without an answer for the one that hangs or kills.
+    by itself, and the judges that the caller's user trusts. For the first item that needs a verifier, the answer is a
+    `LoadedVerifier`, as a tuple, when it is loaded; then for a job its score. One message each, never held back: the
+    caller takes the first job without an answer for the one that hangs or kills.
     """
     _end_with(caller)
     _be_first_to_go()
@@ -225,25 +244,28 @@ def serve(caller: int, descriptor: int) -> None:
                 _score(answers, part, loaded)
 
 
-def load_verifier(name: str) -> tuple[float, str]:
-    """Import a verifier, call its `warm_up` if it has one, and return its time limit in seconds and its version.
+def load_verifier(name: str) -> LoadedVerifier:
+    """Import a verifier, call its `warm_up` if it has one, and return what there is to say of it.
 
     Raises nothing: scoring meets the same fault, and reports it for each completion it costs.
     """
-    limit, version = DEFAULT_TIME_LIMIT, ""
-    with suppress(Exception):
+    loaded = LoadedVerifier()
+    try:
         verifier = find_verifier(name)
-        limit, version = verifier_time_limit(verifier), verifier.version
+        loaded = LoadedVerifier(verifier_time_limit(verifier), verifier.version, takes_groups(name))
         warm_up = getattr(verifier, "warm_up", None)
         if warm_up is not None:
             warm_up()
-    return limit, version
+        notice, conditions = verifier_notice(verifier), verifier_conditions(verifier)
+    except Exception as error:
+        return loaded._replace(fault=str(error) or type(error).__name__)
+    return loaded._replace(notice=notice, conditions=conditions)
 
 
 def _load(answers: socket.socket, name: str, loaded: dict[str, int | None]) -> None:
     if name not in loaded:
         loaded[name] = None
-        answers.sendall(pickle.dumps((*load_verifier(name), takes_groups(name))))
+        answers.sendall(pickle.dumps(tuple(load_verifier(name))))
         with suppress(Exception):  # scoring meets the same fault
             loaded[name] = verifier_memory_limit(find_verifier(name))
 

@@ -9,12 +9,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-START_SECONDS = 120
+START_SECONDS = 300
 STOP_SECONDS = 20
 OBJECT_STORE = 100 << 20  # bytes a node; Ray takes no less than 75 MiB
 ENVIRONMENT = {
@@ -25,14 +25,26 @@ ENVIRONMENT = {
 }
 
 SCRIPT = """
-import json, os, sys
+import json, os, sys, time
 from ray._common.utils import get_default_ray_temp_dir
+from ray._private import services
 from ray.cluster_utils import Cluster
 
+find, patience = services.get_node, time.monotonic() + 280
+
+def find_patiently(*wanted):  # Ray gives a node 30 s to start, which a busy machine needs longer for
+    while True:
+        try:
+            return find(*wanted)
+        except RuntimeError:
+            if time.monotonic() > patience:
+                raise
+
+services.get_node = find_patiently
 settings = json.loads(sys.argv[1])
 os.makedirs(get_default_ray_temp_dir(), exist_ok=True)  # Ray writes its address there, wherever `temp_dir` is
 cluster = Cluster()
-nodes = [cluster.add_node(**settings) for _ in range(int(sys.argv[2]))]
+nodes = [cluster.add_node(**settings, env_vars=variables) for variables in json.loads(sys.argv[2])]
 print("address " + cluster.address, flush=True)
 for line in sys.stdin:
     cluster.remove_node(nodes.pop(), allow_graceful=False)
@@ -56,8 +68,12 @@ class LocalCluster:
 
 
 @contextmanager
-def ray_cluster(nodes: int = 2, cpus: int = 1) -> Iterator[LocalCluster]:
-    """Start `nodes` nodes with `cpus` CPUs each; inside the block this process and its children can connect to them."""
+def ray_cluster(nodes: int | Sequence[Mapping[str, str]] = 2, cpus: int = 1) -> Iterator[LocalCluster]:
+    """Start nodes with `cpus` CPUs each; inside the block this process and its children can connect to them.
+
+    `nodes` says how many, or what each has in its environment.
+    """
+    variables = [{}] * nodes if isinstance(nodes, int) else list(nodes)
     with tempfile.TemporaryDirectory(prefix="ray") as folder, _environment(ENVIRONMENT):  # socket paths must be short
         settings = {
             "num_cpus": cpus,
@@ -67,7 +83,7 @@ def ray_cluster(nodes: int = 2, cpus: int = 1) -> Iterator[LocalCluster]:
             "include_dashboard": False,
         }
         process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-c", SCRIPT, json.dumps(settings), str(nodes)],
+            [sys.executable, "-W", "ignore", "-c", SCRIPT, json.dumps(settings), json.dumps(variables)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,  # or `select` misses lines that Python has read ahead

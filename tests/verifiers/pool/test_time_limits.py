@@ -15,7 +15,7 @@ import pytest
 from learnable.data.errors import LearnableError
 from learnable.data.records import Failure, FailureKind, Score
 from learnable.verifiers.own.trust import trust
-from learnable.verifiers.pool import scoring, worker
+from learnable.verifiers.pool import supervisor, worker
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool, score_one
 from learnable.verifiers.programs.sandbox.process import SANDBOX_GRACE_SECONDS
 from learnable.verifiers.programs.spec import MAX_CPU_SECONDS
@@ -107,7 +107,7 @@ def test_a_verifier_that_never_loads_is_given_up(monkeypatch: pytest.MonkeyPatch
 
 def test_a_verifier_that_could_not_be_loaded_is_loaded_later(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LOADABLE", str(tmp_path / "loadable"))
-    monkeypatch.setattr(scoring, "RELOAD_SECONDS", 0.0)
+    monkeypatch.setattr(supervisor, "RELOAD_SECONDS", 0.0)
     trust("judges_for_tests:DiesLoading")
     with ScoringPool(1) as pool:
         pool.warm_up(["judges_for_tests:DiesLoading"])

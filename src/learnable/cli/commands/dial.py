@@ -121,7 +121,7 @@ def dial(
         Given,
         flags_of(
             CurateSettings,
-            only="policy verify_policy store name workers verifier_timeout wait seed",
+            only="policy verify_policy store name workers score_on verifier_timeout wait seed",
             workers=WORKERS,
             seed=Flag(help="Seed of the search, of prompts and rollouts.", panel=WANTED),
         ),

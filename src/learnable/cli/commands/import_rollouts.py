@@ -46,7 +46,7 @@ Examples:
 """
 
 FILE_COLUMNS = "prompt_column answer_column verifier spec skip_bad_rows decontaminate near_duplicates"
-RUN = "policy verify_policy group_size truncated test_share seed store name workers verifier_timeout wait"
+RUN = "policy verify_policy group_size truncated test_share seed store name workers score_on verifier_timeout wait"
 DRAWN = "temperature top_p top_k min_p repetition_penalty stop template_args think_tags"
 SHOWN = 160  # characters of a prompt or a completion on which judges differ
 
