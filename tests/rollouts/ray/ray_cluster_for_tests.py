@@ -37,6 +37,7 @@ def find_patiently(*wanted):  # Ray gives a node 30 s to start, which a busy mac
         try:
             return find(*wanted)
         except RuntimeError:
+            time.sleep(0.5)
             if time.monotonic() > patience:
                 raise
 
