@@ -61,9 +61,9 @@ class FeatureEncoder:
 
     def __init__(self, features: PromptFeatures, rows: Indices, sampled_rows: Indices) -> None:
         self.prompts = features.prompts
-        family, sampled = [self.prompts[row] for row in rows], [self.prompts[row] for row in sampled_rows]
+        sampled = [self.prompts[row] for row in sampled_rows]
         self.numeric, self.categories = _sort_columns(sampled, features.columns)
-        self.known_rates = [name for name in self.numeric if is_rate(name, family)]
+        self.known_rates = [name for name in self.numeric if is_rate(name, (self.prompts[row] for row in rows))]
         self._of_others = features.others.encode(sampled_rows)
         self.others = self._of_others.names
         of_sampled = {name: _read_numbers(sampled, name) for name in self.numeric}
@@ -151,7 +151,7 @@ def _read(prompt: Prompt, name: str) -> Any:
     return prompt.columns.get(name)
 
 
-def _read_numbers(prompts: Sequence[Prompt], name: str) -> Values:
+def _read_numbers(prompts: Iterable[Prompt], name: str) -> Values:
     return np.array([_as_number(_read(prompt, name)) for prompt in prompts])
 
 
@@ -173,7 +173,7 @@ def _as_category(value: Any) -> str:
     return str(value)[:200]
 
 
-def is_rate(name: str, family: Sequence[Prompt]) -> bool:
+def is_rate(name: str, family: Iterable[Prompt]) -> bool:
     """Say whether a column holds solve rates of another model, by its name and its values."""
     words = r"(solve|pass|success|correct|win)\w*_?(rate|ratio|percentage|percent)|pass(@|_at_)1|accuracy"
     if not re.search(words, name.casefold()):
