@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from learnable.cli.app import app
 from learnable.data.policies import find_policy
 from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings
-from tests.cli.files_for_tests import Find, Found, OnATerminal, RecordingEngine, Run
+from tests.cli.files_for_tests import Find, Found, OnATerminal, Once, RecordingEngine, Run
 
 
 @pytest.fixture
@@ -65,6 +66,22 @@ def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_
         return int(ended.value.code or 0), out, " ".join(err.split())
 
     return run
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """Call what fills the working folder; a later test of the module finds a copy, and what was returned."""
+    made: dict[str, tuple[Path, str]] = {}
+
+    def fill(name: str, make: Callable[[], str]) -> str:
+        if name in made:
+            shutil.copytree(made[name][0], Path.cwd(), dirs_exist_ok=True)
+        else:
+            said = make()
+            made[name] = Path(shutil.copytree(Path.cwd(), tmp_path_factory.mktemp("once") / name)), said
+        return made[name][1]
+
+    return fill
 
 
 @pytest.fixture

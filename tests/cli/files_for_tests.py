@@ -51,6 +51,7 @@ class Found:
 
 Find = Callable[..., Found]
 Run = Callable[..., tuple[int, str, str]]
+Once = Callable[[str, Callable[[], str]], str]
 OnATerminal = Callable[..., list[str]]
 
 

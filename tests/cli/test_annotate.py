@@ -9,14 +9,18 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.cli.files_for_tests import Run
+from tests.cli.files_for_tests import Once, Run
 
 PASSES = {"small": lambda n: n % 9, "large": lambda n: min(8, n % 9 + 3)}
 
 
 @pytest.fixture
-def stored(run: Run, tmp_path: Path) -> str:
+def stored(run: Run, once: Once) -> str:
     """A store with a set of the questions of a file by each of two policies, of which one has not had all."""
+    return once("stored", lambda: import_both(run))
+
+
+def import_both(run: Run) -> str:
     for name, passes in PASSES.items():
         Path(f"of-{name}").mkdir()
         file = Path(f"of-{name}") / "sums.jsonl"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.files_for_tests import Run
+from tests.cli.files_for_tests import Once, Run
 
 FIND = ("find", "--family", "simulated", "--limit", 80, "--no-prefect", "--quiet", "--json")
 SIMULATED = ("--engine", "simulated", "--workers", 0)
@@ -18,10 +18,15 @@ EVAL = ("eval", "--curated", "learnable-store/curated/simulated", *SIMULATED)
 
 
 @pytest.fixture
-def curated(run: Run) -> Run:
+def curated(run: Run, once: Once) -> Run:
     """Return `run` in a folder with a simulated set."""
-    status, _, _ = run(*FIND, *SIMULATED, "--test-share", 0.4)
-    assert status == 0
+
+    def find() -> str:
+        status, out, _ = run(*FIND, *SIMULATED, "--test-share", 0.4)
+        assert status == 0
+        return out
+
+    once("simulated", find)
     return run
 
 

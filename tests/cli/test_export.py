@@ -16,7 +16,7 @@ from learnable.data.exports.targets import list_targets
 from learnable.data.records import Message, Prompt
 from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.prompts import file_prompts
-from tests.cli.files_for_tests import Run
+from tests.cli.files_for_tests import Once, Run
 from tests.data.exports.readers_for_tests import (
     READERS,
     ReadRow,
@@ -38,13 +38,15 @@ def no_stand_ins() -> Iterator[None]:
 
 
 @pytest.fixture(params=["text", "chat"])
-def made(request: pytest.FixtureRequest, run: Run) -> str:
+def made(request: pytest.FixtureRequest, run: Run, once: Once) -> str:
     """A curated set of sums, as texts or as chats with words of the system, whose judge is `number`."""
+    return once(request.param, lambda: make_sums(run, request.param))
+
+
+def make_sums(run: Run, kind: str) -> str:
     rows = [
         {
-            "prompt": f"What is {n} + 1?"
-            if request.param == "text"
-            else [SYSTEM, {"role": "user", "content": f"{n} + 1?"}],
+            "prompt": f"What is {n} + 1?" if kind == "text" else [SYSTEM, {"role": "user", "content": f"{n} + 1?"}],
             "completion": f"It is {n + 1 if draw < 2 + n % 5 else n}.",
             "reward": float(draw < 2 + n % 5),
             "answer": n + 1,
