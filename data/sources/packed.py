@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from operator import attrgetter, index
@@ -165,6 +166,9 @@ class IdIndex:
 
     def __getitem__(self, name: str) -> list[int]:
         """Return all places of an id, in their order."""
-        key = np.array(bytes.fromhex(name), self._sorted.dtype)
-        first, end = (int(np.searchsorted(self._sorted, key, side)) for side in ("left", "right"))
+        # Numpy would let go of the interpreter's lock, and wait for it again behind the threads that write and score.
+        key = bytes.fromhex(name).rstrip(b"\0")  # as numpy gives elements
+        first = end = bisect_left(self._sorted, key)
+        while end < len(self._sorted) and self._sorted[end] == key:
+            end += 1
         return [int(place) for place in self._order[first:end]]

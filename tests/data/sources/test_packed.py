@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,3 +70,11 @@ def test_ids_are_found_as_in_a_dictionary(pool: list[Prompt]) -> None:
     assert index["0" * 20] == []
     with pytest.raises(KeyError):
         index.find(["0" * 20])
+
+
+def test_ids_that_end_in_zeros_are_found() -> None:
+    """Numpy gives its bytes without them."""
+    ids = ["00" * 10, "11" * 9 + "00", "11" * 8 + "0000", "22" * 10, "11" * 9 + "00"]
+    index = IdIndex(np.frombuffer(bytes.fromhex("".join(ids)), "S10"))
+    assert [index[name] for name in ids] == [[0], [1, 4], [2], [3], [1, 4]]
+    assert index.find(ids).tolist() == [0, 1, 2, 3, 1]
