@@ -133,10 +133,16 @@ def _is_in(item: pytest.Item, places: Sequence[Path]) -> bool:
 
 
 @pytest.fixture(scope="session")
-def prefect_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where all workers find the database of a new Prefect server, once one of them has made it."""
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where all workers find what one of them has made."""
     own = tmp_path_factory.getbasetemp()
-    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "prefect.db"
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
+@pytest.fixture(scope="session")
+def prefect_database(shared_folder: Path) -> Path:
+    """The database of a new Prefect server, once one was needed."""
+    return shared_folder / "prefect.db"
 
 
 @pytest.fixture(scope="session")

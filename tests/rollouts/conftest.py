@@ -1,15 +1,20 @@
-"""A clock that only sleeping moves, for engines that ask again."""
+"""A clock that only sleeping moves, for engines that ask again; what vLLM in process draws, for those that agree."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
+import polars as pl
 import pytest
 
 from learnable.data.progress import Silence, watched_by
 from learnable.rollouts.server import client as server_client
+from tests.flows.sampling.agreement_for_tests import Workplace
+from tests.support.warm_forks import locked
+from tests.support.warm_starts import Starter
 
 
 @dataclass
@@ -57,3 +62,15 @@ def watcher() -> Iterator[Watcher]:
     watcher = Watcher()
     with watched_by(watcher):
         yield watcher
+
+
+@pytest.fixture(scope="session")
+def drawn_in_process(tmp_path_factory: pytest.TempPathFactory, shared_folder: Path, starter: Starter) -> pl.DataFrame:
+    """The rewards of what vLLM in process draws at a `Workplace`, drawn once for all workers."""
+    place = shared_folder / "drawn-in-process.parquet"
+    with locked(place):
+        if not place.exists():
+            Workplace(tmp_path_factory.mktemp("in-process"), starter).rewards("vllm", 1).write_parquet(place)
+    rewards = pl.read_parquet(place)
+    assert 0.1 < rewards["reward"].mean() < 0.9  # or agreement would say nothing
+    return rewards

@@ -25,10 +25,11 @@ from typing import Any
 MESSAGE_BYTES = 1 << 20
 MAX_FILES = 64
 NAME = "warm-twin"  # of the process, 15 characters at most
-# Beside the stages of a training: servers, scheduled runs and kernels. Sandboxes and pools begin as users' do.
+# Beside a training's stages and launchers: servers, scheduled runs, kernels. Sandboxes and pools begin as users' do.
 KINDS = re.compile(
     r"-m (learnable\.train\.|tests\.train\.trainers\.|learnable\.flows\.scheduling\.server"
-    r"|prefect\.engine|uvicorn .*prefect\.server|ipykernel_launcher)"
+    r"|accelerate\.commands\.launch|torch\.distributed\.run|prefect\.engine|uvicorn .*prefect\.server"
+    r"|ipykernel_launcher)"
     r"|-c from multiprocessing\.spawn import spawn_main"
 )
 HIGH = 512  # no process here has as many open files

@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from learnable.data.policies import find_policy
-from tests.flows.sampling.agreement_for_tests import Workplace
+from tests.flows.sampling.agreement_for_tests import Workplace, agree
 from tests.rollouts.ray.ray_cluster_for_tests import LocalCluster, ray_cluster
 from tests.support.warm_starts import Starter
 
@@ -192,5 +193,7 @@ def test_replicas_that_never_fit_are_refused_at_once(said: dict[str, Any]) -> No
     assert said["connected"] is False
 
 
-def test_replicas_agree_with_vllm_in_process(said: dict[str, Any], place: Workplace) -> None:
-    assert place.agrees(place.stored_rewards("ray", (place.folder / "report.json").read_text()))
+def test_replicas_agree_with_vllm_in_process(
+    said: dict[str, Any], place: Workplace, drawn_in_process: pl.DataFrame
+) -> None:
+    assert agree(drawn_in_process, place.stored_rewards("ray", (place.folder / "report.json").read_text()))

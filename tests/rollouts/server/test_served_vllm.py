@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from learnable.data.policies import find_policy
 from learnable.data.records import Message, Prompt, PromptText, Rollout, Sampling
 from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
 from learnable.rollouts.server.engine import ServerEngine
-from tests.flows.sampling.agreement_for_tests import Workplace
+from tests.flows.sampling.agreement_for_tests import Workplace, agree
 from tests.rollouts.conftest import Watcher
 from tests.rollouts.server.servers_for_tests import VLLMServer
 from tests.support.warm_starts import Starter
@@ -64,9 +65,10 @@ def test_a_chat_and_a_prompt_that_is_too_long(server: VLLMServer) -> None:
     assert len(rollouts([answer for answer in answers if answer is not refusal])) == 4
 
 
-def test_the_server_agrees_with_vllm_in_process(server: VLLMServer, tmp_path: Path, starter: Starter) -> None:
-    place = Workplace(tmp_path, starter)
-    assert place.agrees(place.rewards("server", 2, "--base-url", server.url))
+def test_the_server_agrees_with_vllm_in_process(
+    server: VLLMServer, drawn_in_process: pl.DataFrame, tmp_path: Path, starter: Starter
+) -> None:
+    assert agree(drawn_in_process, Workplace(tmp_path, starter).rewards("server", 2, "--base-url", server.url))
 
 
 def test_every_group_arrives_once_though_the_server_is_killed(server: VLLMServer, watcher: Watcher) -> None:
