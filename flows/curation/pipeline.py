@@ -67,6 +67,7 @@ def _curate(run: Run, step: Step, given: PromptSet | None, started: float) -> tu
     give_back()
     decided = step(decide_groups)(run, prompts, collected)
     collected = collected.without_groups()
+    give_back()
     store.write_groups(run.run_id, decided)
     inspection = step(inspect_pool)(decided, collected)
     curated = step(publish)(run, decided, collected, inspection)
