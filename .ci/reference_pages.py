@@ -22,7 +22,7 @@ import typer
 import learnable
 from learnable.cli.app import app
 from learnable.data.records import Prompt
-from learnable.data.schemas import OUR_COLUMNS, ROLLOUTS, SCORES, TEXT_PROMPT, prompts_schema
+from learnable.data.schemas import MARKS, OUR_COLUMNS, ROLLOUTS, SCORES, TEXT_PROMPT, prompts_schema
 from learnable.data.settings import list_settings
 from learnable.data.sources.family import Family
 from learnable.data.sources.files.layouts.readings import READINGS
@@ -153,7 +153,7 @@ def _describe_layout(layout: FileLayout) -> tuple[str, str, str, str]:
 def write_store() -> str:
     """Return the columns of every table of a store."""
     meanings = _read_meanings()
-    types = {column.name: str(column.type) for column in (*ROLLOUTS, *SCORES, *prompts_schema(TEXT_PROMPT))}
+    types = {column.name: str(column.type) for column in (*ROLLOUTS, *SCORES, *MARKS, *prompts_schema(TEXT_PROMPT))}
     return _page(
         "Columns of a store",
         "[How to query a store](../how-to/query-a-store.md) says where these files are and how to join them.",
@@ -161,6 +161,8 @@ def write_store() -> str:
         _list_columns(ROLLOUTS.names, meanings["rollouts"], types),
         "## scores: one row a prompt, a rollout and a verifier's version",
         _list_columns(SCORES.names, meanings["scores"], types),
+        "## ahead: marks of rollouts that were made for idle engines",
+        _list_columns(MARKS.names, meanings["ahead"], types),
         "## curated: one row a prompt",
         "Every part of a set but `demonstrations` and `preferences`, and `groups/<run>.parquet`, have these. Your own "
         "columns follow under their own names, or as `source_<name>` where that name is taken.",

@@ -239,6 +239,7 @@ class Rollout:
 
     Text has U+FFFD where an engine gave half of a surrogate pair: what is judged is then what can be stored.
     `token_ids` are the tokens that the policy drew, the end token among them; None where the engine does not tell.
+    `ahead` is one that was made before it was known that its group needs it: it counts once a run asks for it.
     """
 
     question_id: str
@@ -253,6 +254,7 @@ class Rollout:
     reasoning: str = ""
     reasoning_tokens: int = 0
     token_ids: Sequence[int] | None = field(default=None, compare=False, repr=False)
+    ahead: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("completion", "reasoning"):

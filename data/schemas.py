@@ -48,6 +48,8 @@ SCORES = _schema(
     ]
 )
 
+MARKS = _schema([("question_id", pa.string()), ("rollout_index", pa.int32()), ("needed", pa.bool_())])
+
 
 @dataclass(frozen=True, slots=True)
 class LedgerTable:
@@ -71,6 +73,7 @@ LEDGER = {
         "prompt_id",
         frozenset(("rollout_id", "completion_id", "prompt_id", "verifier", "verifier_version", "verdict")),
     ),
+    "ahead": LedgerTable(MARKS, "question_id", frozenset(MARKS.names)),
 }
 
 

@@ -116,5 +116,16 @@ class Engine(Protocol):
         not yielded is then missing.
         """
 
+    # An engine may have a property `idle_slots` besides: see `count_idle`.
+
     def close(self) -> None:
         """Free the engine's memory. The engine cannot be used afterwards."""
+
+
+def count_idle(engine: Engine) -> int:
+    """Return how many sequences more an engine could work on at this moment: its `idle_slots`, 0 where it has none.
+
+    While it reads requests and there is nothing to be requested, so many are made ahead of the decisions that need
+    them. An engine whose rollouts are paid for one by one had better not have any.
+    """
+    return max(int(getattr(engine, "idle_slots", 0)), 0)

@@ -62,9 +62,7 @@ class VLLMEngine:
             self.llm = self._load(options)
         config = self.llm.llm_engine.vllm_config
         self.max_context: int = config.model_config.max_model_len
-        self._max_sequences: int = (
-            2 * config.scheduler_config.max_num_seqs
-        )  # in flight: so the engine never waits for us
+        self._slots: int = config.scheduler_config.max_num_seqs
         self._tokenizer = self.llm.get_tokenizer()
         self._adapter = make_adapter_request(self.policy)
 
@@ -72,6 +70,11 @@ class VLLMEngine:
     def policy_id(self) -> str:
         """Folder or hub id with the hash of its weights."""
         return self.policy.policy_id
+
+    @property
+    def idle_slots(self) -> int:
+        """How many more sequences the next step could work on."""
+        return self._slots - int(self.llm.llm_engine.get_num_unfinished_requests())
 
     def count_tokens(self, prompts: Sequence[Prompt]) -> list[int]:
         """Return the tokens each prompt takes, chat template and special tokens included."""
@@ -123,15 +126,14 @@ class VLLMEngine:
             raise EngineError(f"vLLM failed: {type(error).__name__}: {error}".splitlines()[0]) from error
 
     def _fill(self, in_flight: dict[str, GroupRequest], queue: Iterator[GroupRequest], sampling: Sampling) -> None:
-        sequences = sum(request.group_size for request in in_flight.values())
-        while sequences < self._max_sequences and (request := next(queue, None)) is not None:
+        # As many wait as are worked on, so the engine never waits for us.
+        while self.idle_slots > -self._slots and (request := next(queue, None)) is not None:
             request_id = uuid.uuid4().hex
             ids = encode_prompt(self._tokenizer, request.prompt, sampling.template_args)
             tokens = {"prompt_token_ids": ids}
             params = make_sampling_params(request, sampling)
             self.llm.llm_engine.add_request(request_id, tokens, params, lora_request=self._adapter)
             in_flight[request_id] = request
-            sequences += request.group_size
 
     def _answer(self, request: GroupRequest, output: Any, sampling: Sampling) -> Answer:
         children = list(islice(output.outputs, request.group_size))

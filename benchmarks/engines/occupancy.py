@@ -58,6 +58,16 @@ class Clock:
     made: int = 0
 
 
+@dataclass(slots=True)
+class TimedRollout:
+    """What the sampler wants to know of a rollout before it is written."""
+
+    question_id: str
+    rollout_index: int
+    num_tokens: float
+    ahead: bool = False
+
+
 class TimedEngine:
     """An engine whose completions take simulated time."""
 
@@ -66,6 +76,12 @@ class TimedEngine:
 
     def __init__(self, clock: Clock, slots: int, lengths: Lengths, verifiers: TimedCollector) -> None:
         self.clock, self.slots, self.lengths, self.verifiers = clock, slots, lengths, verifiers
+        self.in_flight = 0
+
+    @property
+    def idle_slots(self) -> int:
+        """Slots that no sequence waits for."""
+        return self.slots - self.in_flight
 
     def count_tokens(self, prompts: Sequence[Prompt]) -> list[int]:
         """Prompts are short."""
@@ -78,10 +94,10 @@ class TimedEngine:
         running: list[tuple[float, int]] = []
         groups: dict[int, tuple[GroupRequest, list[float]]] = {}
         missing: dict[int, int] = {}
-        in_flight = number = 0
+        number = self.in_flight = 0
         while True:
-            while in_flight < 2 * self.slots and (request := next(queue, None)) is not None:
-                number, in_flight = number + 1, in_flight + request.group_size
+            while self.in_flight < 2 * self.slots and (request := next(queue, None)) is not None:
+                number, self.in_flight = number + 1, self.in_flight + request.group_size
                 seconds = [tokens / TOKENS_A_SECOND for tokens in self.lengths.draw(request.group_size)]
                 groups[number], missing[number] = (request, seconds), request.group_size
                 waiting.extend((each, number) for each in seconds)
@@ -95,7 +111,7 @@ class TimedEngine:
             clock.now = min(running[0][0], max(self.verifiers.next_score, clock.now + step)) + step
             while running and running[0][0] <= clock.now:
                 ended, of = heapq.heappop(running)
-                in_flight, missing[of] = in_flight - 1, missing[of] - 1
+                self.in_flight, missing[of] = self.in_flight - 1, missing[of] - 1
                 if waiting:  # the engine itself goes on at once
                     each, other = waiting.popleft()
                     heapq.heappush(running, (ended + each, other))
@@ -111,7 +127,7 @@ class TimedEngine:
         self.clock.made += request.group_size
         question_id, first = request.prompt.question_id, request.first_index
         rollouts = [
-            SimpleNamespace(question_id=question_id, rollout_index=first + child, num_tokens=each * TOKENS_A_SECOND)
+            TimedRollout(question_id, rollout_index=first + child, num_tokens=each * TOKENS_A_SECOND)
             for child, each in enumerate(seconds)
         ]
         return cast(list[Rollout], rollouts)
@@ -142,6 +158,7 @@ class TimedCollector:
         self.ledger = SimpleNamespace(root=UPath(folder))
         self.draw = SimpleNamespace(policy_id="simulated")
         self.components = SimpleNamespace(tell=lambda: None)
+        self.pool, self.versions = SimpleNamespace(warm_up=lambda names: None), dict[str, str]()
         self._scoring: deque[tuple[float, Answer]] = deque()
 
     @property

@@ -2,10 +2,12 @@
 
 <root>/rollouts/<weights>/<sampling>/*.parquet
 <root>/scores/<weights>/<sampling>/<verifier>@<version>/*.parquet
+<root>/ahead/<weights>/<sampling>/*.parquet
 
 A rollout's key is its question (what the policy saw), the policy's weights, the sampling, the cap on tokens and its
 index. The verifier and the spec are no part of it, so a corrected label or another judge costs no rollout. A score's
-key is the prompt, which has both, the rollout with its text, the verifier and its version. Rows are only ever added.
+key is the prompt, which has both, the rollout with its text, the verifier and its version. Rows are only ever added. A
+rollout that was made before it was needed has a mark in `ahead`, and another one once a run has needed it.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from learnable.data.ledger.outbox import Outbox
 from learnable.data.ledger.partition import DamagedFileError, Partition, quarantine
 from learnable.data.progress import progress
 from learnable.data.records import REWARDED_VERDICTS, Prompt, Rollout, Sampling, Score, weights_id
-from learnable.data.schemas import LEDGER, SCORES
+from learnable.data.schemas import LEDGER, MARKS, SCORES
 from learnable.data.tables import rollouts_table, scores_table, with_own_texts
 
 T = TypeVar("T")
@@ -84,6 +86,22 @@ class Ledger:
             self._append(
                 _scores_folder(draw.folder, verifier, versions), scores_table(rows, verifier, versions[verifier])
             )
+
+    def append_marks(self, draw: Draw, marks: Sequence[tuple[str, int]], *, needed: bool) -> None:
+        """Make marks of rollouts durable, by question and index: made ahead, or `needed` by now, as all before it are.
+
+        Raises `LearnableError` when they are not.
+        """
+        rows = [dict(zip(MARKS.names, (*mark, needed), strict=True)) for mark in marks]
+        self._append(f"ahead/{draw.folder}", pa.Table.from_pylist(rows, schema=MARKS))
+
+    def find_marks(self, draw: Draw, prompts: Sequence[Prompt]) -> pl.DataFrame:
+        """Return the marks of these prompts' rollouts: `question_id`, `rollout_index`, `needed`.
+
+        Raises `LearnableError` where another process changes the ledger meanwhile.
+        """
+        wanted = frozenset(prompt.question_id for prompt in prompts)
+        return pl.DataFrame(self._select(f"ahead/{draw.folder}", "question_id", wanted, MARKS.names))
 
     def find_rollouts(self, draw: Draw, prompts: Sequence[Prompt]) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the stored rollouts of these prompts: those that are valid, and those to sample again.
@@ -174,7 +192,7 @@ class Ledger:
 
     def folders(self, draw: Draw | None) -> list[UPath]:
         """Return where rows of a draw alone are, by table."""
-        return [self.root / table / draw.folder for table in ("rollouts", "scores", "imports")] if draw else []
+        return [self.root / table / draw.folder for table in (*LEDGER, "imports")] if draw else []
 
     def open(self, check_lock: Callable[[], None], draw: Draw | None = None, *, taken_over: bool = False) -> None:
         """Get ready to write rows of a draw, or of all: keep room for a chunk, and bring in what could not be written.

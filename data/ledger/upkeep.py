@@ -24,6 +24,7 @@ from learnable.data.ledger.partition import (
     whole_table,
 )
 from learnable.data.progress import progress
+from learnable.data.schemas import LEDGER
 from learnable.data.storage.places import local_path, remove
 
 MANY_FILES = 32  # fewer, and a run merges at its end
@@ -170,7 +171,7 @@ def _runs(chunks: list[Chunk], sizes: dict[str, int]) -> Iterator[list[Chunk]]:
 
 
 def _partitions(ledger: Ledger) -> list[Partition]:
-    return [*ledger.partitions("rollouts"), *ledger.partitions("scores")]
+    return [partition for table in LEDGER for partition in ledger.partitions(table)]
 
 
 def _read_keys(chunk: Chunk) -> pa.Table:

@@ -59,6 +59,12 @@ class StoppingRule:
         keeps, further = np.take_along_axis(by_table, self.find_tables(uniforms)[None, None], axis=0)[0]
         return keeps, further
 
+    def forecast_blocks(self, uniforms: ArrayLike, n: ArrayLike, s: ArrayLike) -> Values:
+        """Return each group's chances to go on for one block, for two, and so on, as `StoppingTable` does."""
+        by_table = np.stack([table.forecast_blocks(n, s) for table in self.tables])
+        chances: Values = np.take_along_axis(by_table, self.find_tables(uniforms)[None, None], axis=0)[0]
+        return chances
+
     def find_thresholds(self, uniforms: ArrayLike) -> Values:
         """Return the chance to be in the band from which on each prompt is kept."""
         return np.array([table.threshold for table in self.tables])[self.find_tables(uniforms)]

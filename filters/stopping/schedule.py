@@ -12,7 +12,7 @@ from learnable.filters.arrays import Flags, Indices, Values
 from learnable.filters.posterior.certificate import FamilyPrior
 from learnable.filters.prediction.strata import Predictor
 from learnable.filters.stopping.budget import SamplingBudget
-from learnable.filters.stopping.cohorts import Cohorts, Fit
+from learnable.filters.stopping.cohorts import DEPTH, Cohorts, Fit
 from learnable.filters.stopping.operating_point import StoppingRule
 from learnable.filters.stopping.pool_beliefs import PoolBeliefs, group_rows
 from learnable.filters.stopping.stratified import merge_orders
@@ -72,7 +72,8 @@ class Schedule(PoolBeliefs):
         self.opening: Indices = np.zeros(size, np.int64)
         self.awaited, self._missing = np.zeros(size, bool), 0  # the one counted
         self.cohorts = Cohorts(size)
-        self._ends = np.array([*list_block_ends(budget.blocks, budget.max_group)])
+        self.block_ends = np.array([*list_block_ends(budget.blocks, budget.max_group)])
+        self._is_parted = False  # whether every prompt has its cohort from the start
         self._next_new = 0  # of prompts from here on nothing was requested yet, the pilot aside
 
     def request_pilot(self) -> SamplingRound:
@@ -87,6 +88,8 @@ class Schedule(PoolBeliefs):
         self.in_pilot[prompts] = True
         if self.budget.want is None:
             self.cohorts.begin(prompts)
+            if self._predictor is None:
+                self._part()
         return self._request(prompts, np.full(len(prompts), min(self.budget.pilot_rollouts, self.budget.max_group)))
 
     def request_next_round(self) -> SamplingRound:
@@ -109,12 +112,43 @@ class Schedule(PoolBeliefs):
         self.awaited[answered], self._missing = False, self._missing - len(answered)
         if self.goes_round_by_round:
             return self._request(*_NOTHING) if self._missing else self._request_round()
-        parts = [self._go_on(answered[self.cohorts.take_openings(answered)])]
+        is_fitted = self.cohorts.take(answered, self.requested[answered] >= DEPTH)
+        parts = [self._go_on(answered[is_fitted])]
         while self.cohorts.is_due:
             parts += self._pass_fixed_point()
         if not self._missing and not any(len(part) for part in parts):
             parts.append(self._request_last())
         return SamplingRound.join(parts)
+
+    def open(self, prompts: int) -> SamplingRound:
+        """Request the first blocks of as many new prompts, for an engine that has nothing else to do.
+
+        None where what is asked hangs on fits to come: where strata may choose, or a goal is to be reached.
+        """
+        return self._open(self._next_new + prompts if self._is_parted else 0)
+
+    def _open(self, end: int) -> SamplingRound:
+        """Request the first blocks of the prompts up to, without it, this row."""
+        rows = np.arange(self._next_new, min(end, len(self.uniforms)))
+        self._next_new = max(self._next_new, end)
+        return self._request_first(rows[self.requested[rows] == 0])
+
+    def _part(self) -> None:
+        """Part the pool into cohorts: no prediction chooses among its prompts."""
+        self._is_parted, others = True, np.flatnonzero(~self.in_pilot)
+        asked, size = len(self.uniforms) - len(others), len(self.uniforms)
+        while asked < size:
+            first = asked - size + len(others)
+            self.cohorts.begin(others[first : first + self._size_cohort(asked)])
+            asked += self._size_cohort(asked)
+
+    def _size_cohort(self, asked: int) -> int:
+        """Return how many prompts the next cohort has: as many as all before it."""
+        return max(ROUND_ROLLOUTS // int(self.block_ends[0]), asked)
+
+    def find_next(self) -> Indices:
+        """Return the prompts that will be asked as things stand, where fits to come choose among them."""
+        return self._order_new() if self.budget.want is None and not self._is_parted else np.zeros(0, np.int64)
 
     def _request_round(self) -> SamplingRound:
         """Judge what the last round brought, and request the next one; it is empty when everything has stopped."""
@@ -124,15 +158,15 @@ class Schedule(PoolBeliefs):
             return self._request(*_NOTHING)
         # Beliefs are fitted anew when twice as many rollouts tell of a family.
         self.refit(2)
-        self._judge(np.flatnonzero((self.requested > 0) & ~self.stopped), self._fit, self.cell)
+        self._judge(np.flatnonzero((self.requested > 0) & ~self.stopped), self.fit, self.cell)
         going_on = np.flatnonzero((self.requested > 0) & ~self.stopped)
         if self.goal_reached or not len(going_on):  # so that what is certified rests on every rollout
             self.refit(1, solve=False)
         ends = self._find_ends(going_on)
         room = max(ROUND_ROLLOUTS - int((ends - self.requested[going_on]).sum()), 0)
-        fresh = self._fresh(min(room // int(self._ends[0]), self._needed(going_on)))
+        fresh = self._fresh(min(room // int(self.block_ends[0]), self._needed(going_on)))
         return self._request(
-            np.concatenate([going_on, fresh]), np.concatenate([ends, np.full(len(fresh), self._ends[0])])
+            np.concatenate([going_on, fresh]), np.concatenate([ends, np.full(len(fresh), self.block_ends[0])])
         )
 
     def _go_on(self, prompts: Indices) -> SamplingRound:
@@ -140,16 +174,19 @@ class Schedule(PoolBeliefs):
         open_groups = prompts[~self.stopped[prompts]]
         for cohort, members in group_rows(self.cohorts.of[open_groups]):
             self._judge(open_groups[members], self.cohorts.fits[cohort], self.cohorts.cell)
-        self.cohorts.stop(prompts[self.stopped[prompts]])
+        self.cohorts.deepen(prompts[self.stopped[prompts]])
         going_on = open_groups[~self.stopped[open_groups]]
         return self._request(going_on, self._find_ends(going_on))
 
     def _pass_fixed_point(self) -> list[SamplingRound]:
         """Fit beliefs, rules and strata, request the next cohort, and judge the groups that waited for the fit."""
         self.refit(0, self.cohorts.count_seen(self.opening, self.requested))
-        members = self.cohorts.add_fit(self._fit, self.cell)
-        fresh = self._begin(self._fresh(max(ROUND_ROLLOUTS // int(self._ends[0]), int((self.cohorts.of >= 0).sum()))))
-        return [self._go_on(members), fresh]
+        members = self.cohorts.add_fit(self.fit, self.cell)
+        waiting = members[(self.requested[members] > 0) & ~self.awaited[members]]
+        if self._is_parted:
+            return [self._go_on(waiting), self._open(self.cohorts.find_end(len(self.cohorts.fits)))]
+        asked = int((self.cohorts.of >= 0).sum())
+        return [self._go_on(waiting), self._begin(self._fresh(self._size_cohort(asked)))]
 
     def _request_last(self) -> SamplingRound:
         """Let what is believed rest on every rollout, and request prompts that waited for audits to end, if any."""
@@ -163,7 +200,7 @@ class Schedule(PoolBeliefs):
     def _begin(self, prompts: Indices) -> SamplingRound:
         if len(prompts):
             self.cohorts.begin(prompts)
-        return self._request(prompts, np.full(len(prompts), self._ends[0]))
+        return self._request_first(prompts)
 
     def settle(self) -> None:
         """Stop every group where it is, none of whose rollouts was asked for by what others gave, and fit beliefs."""
@@ -231,6 +268,9 @@ class Schedule(PoolBeliefs):
             return int(np.searchsorted(expected_kept, missing)) + 1
         return int(np.ceil(missing / max(self.yield_rate, 1e-3)))
 
+    def _request_first(self, prompts: Indices) -> SamplingRound:
+        return self._request(prompts, np.full(len(prompts), self.block_ends[0]))
+
     def _request(self, prompts: Indices, ends: Indices) -> SamplingRound:
         request = SamplingRound(prompts, self.requested[prompts].copy(), ends)
         self.opening[prompts] = np.where(self.opening[prompts] > 0, self.opening[prompts], ends)
@@ -240,10 +280,10 @@ class Schedule(PoolBeliefs):
 
     def _find_ends(self, prompts: Indices) -> Indices:
         """Return where the next blocks of these prompts end."""
-        return self._ends[np.searchsorted(self._ends, self.requested[prompts], side="right")]
+        return self.block_ends[np.searchsorted(self.block_ends, self.requested[prompts], side="right")]
 
     @property
-    def _fit(self) -> Fit:
+    def fit(self) -> Fit:
         """What is believed now, to be followed as it is now."""
         return Fit(self.cells, self.rules.copy(), self.family_priors.copy())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from learnable.filters.posterior.belief import Belief, binomial, log_ways, share
 from learnable.filters.stopping.budget import BLOCKS
 
 CONTINUE, KEEP, DROP = range(3)
+MOST_AHEAD = 3  # blocks that are made of one group before it is known that it goes on
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,26 @@ class StoppingTable:
         forecasts = self.lattice.forecast([actions[None] for actions in self.actions], min_kept_group)
         keeps, _, further = np.concatenate(forecasts, axis=2)[:, 0, self._states(n, s)]
         return keeps, further
+
+    def forecast_blocks(self, n: ArrayLike, s: ArrayLike) -> Values:
+        """Return the chances that groups, `n` rollouts that sum to `s`, go on for one block, for two, and so on.
+
+        The shape is (`MOST_AHEAD` + 1, groups); the first is 0 or 1, by the table.
+        """
+        chances: Values = self._chances_to_go_on[:, self._states(n, s)]
+        return chances
+
+    @cached_property
+    def _chances_to_go_on(self) -> Values:
+        """The same of every state, in the order of `_states`: the chance of a path through states that go on."""
+        lattice, goes_on = self.lattice, [(actions == CONTINUE).astype(np.float64) for actions in self.actions]
+        moves = [None if after is None else lattice.moves(row, after) for row, after in enumerate(lattice.following)]
+        chances = [goes_on]
+        for _ in range(MOST_AHEAD):
+            before = chances[-1]
+            rows = zip(goes_on, moves, lattice.following, strict=True)
+            chances.append([np.zeros_like(on) if a is None else on * (m @ before[a]) for on, m, a in rows])
+        return np.stack([np.concatenate(rows) for rows in chances])
 
     def compute_outcome(self) -> StoppingOutcome:
         """Return precision, recall and price of this table on average over its belief, exactly."""

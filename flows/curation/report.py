@@ -33,7 +33,8 @@ class Totals:
 
     `prompts` looked at, `kept` of them, in `train` and in `test`; `rollouts` and their `tokens`, `truncated` of them;
     prompts by `decisions`; exact `duplicates` and `bad_rows` left out; rollouts `generated` by this run; rollouts
-    without an honest score (`errors`); tokens of the thoughts before answers (`reasoning_tokens`).
+    without an honest score (`errors`); tokens of the thoughts before answers (`reasoning_tokens`); stored rollouts that
+    were made ahead for idle engines and enter no decision (`unneeded`).
     """
 
     prompts: int
@@ -49,6 +50,7 @@ class Totals:
     generated: int
     errors: int
     reasoning_tokens: int = 0
+    unneeded: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ class CurationReport:
             "totals": {
                 name: value
                 for name, value in to_plain(self.totals).items()
-                if value or name != "reasoning_tokens"  # said where there are any
+                if value or name not in ("reasoning_tokens", "unneeded")  # said where there are any
             },
             "seconds": self.seconds,
             **({"rendered_prompt": self.rendered_prompt} if self.rendered_prompt else {}),
@@ -200,6 +202,7 @@ def _count(
         generated=collected.generated,
         errors=errors,
         reasoning_tokens=collected.reasoning_tokens,
+        unneeded=collected.unneeded,
     )
 
 
@@ -249,9 +252,10 @@ def describe_outcome(report: CurationReport) -> str:
     """Return what a run came to, in a sentence."""
     totals = report.totals
     thought = f", {totals.reasoning_tokens:,} of them thought" if totals.reasoning_tokens else ""
+    unneeded = f", {totals.unneeded:,} more made ahead and not needed" if totals.unneeded else ""
     return (
         f"{totals.kept} of {totals.prompts} prompts kept: {totals.train} to train on, {totals.test} held out. "
-        f"{totals.rollouts:,} rollouts, {totals.generated:,} of them new, {totals.tokens:,} tokens{thought}, "
+        f"{totals.rollouts:,} rollouts, {totals.generated:,} of them new, {totals.tokens:,} tokens{thought}{unneeded}, "
         f"{report.usable_per_rollout:.3f} usable groups a rollout, "
         f"{report.seconds:.0f} s."
     )

@@ -124,6 +124,8 @@ class ChunkWriter:
 
     def _write_rollouts(self, rollouts: Sequence[Rollout]) -> None:
         try:
+            if ahead := [(rollout.question_id, rollout.rollout_index) for rollout in rollouts if rollout.ahead]:
+                self.ledger.append_marks(self.draw, ahead, needed=False)  # first: without its mark a rollout counts
             self.ledger.append_rollouts(self.draw, rollouts)
         except StoreFullError:  # they are in it
             raise

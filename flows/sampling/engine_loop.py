@@ -6,7 +6,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from typing import Self
+from dataclasses import replace
+from typing import Protocol, Self
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
@@ -18,15 +19,31 @@ from learnable.flows.garbage import set_aside
 from learnable.flows.sampling.collector import Collector
 from learnable.flows.sampling.missing import MissingRollouts
 from learnable.flows.settings import CurateSettings
-from learnable.rollouts.protocol import Answer, EngineError, GroupRequest, Refusal
+from learnable.rollouts.protocol import Answer, EngineError, GroupRequest, Refusal, count_idle
 
 ATTEMPTS = 4  # at an engine that yields nothing in between
 FIRST_DELAY = 1.0  # seconds, doubled after each failure
 MANY = 10_000  # groups requested at once, that garbage collection had better not walk through
 NEWS = 64  # scored rollouts after which groups that go on are looked for, where the engine has others to start
 
-GoOn = Callable[[Collection[str]], Collection[MissingRollouts]]
-"""Returns what is to be requested besides, given the questions that the engine has refused since it was last called."""
+
+class Source(Protocol):
+    """What a loop asks for more to request."""
+
+    def go_on(self, silent: Collection[str]) -> Collection[MissingRollouts]:
+        """Return what is to be requested by what was scored since, where these questions were refused meanwhile."""
+
+    def open(self) -> Collection[MissingRollouts]:
+        """Return what is to be requested of new prompts, now that there is nothing else."""
+
+    def look_ahead(self, slots: int) -> Collection[MissingRollouts]:
+        """Return what may be needed, for an engine with so many idle slots."""
+
+    def is_ahead(self, run: MissingRollouts) -> bool:
+        """Whether it is still not known that these rollouts are needed."""
+
+    def refuse_ahead(self, run: MissingRollouts) -> None:
+        """Take note that the engine refuses rollouts of which it is not known whether they are needed."""
 
 
 class RequestQueue:
@@ -76,7 +93,7 @@ class EngineLoop:
         self.total = self.expected = self.done = self.tokens = self._answers = 0
         self.seconds = 0.0  # of wall clock, while the engine answered
         self._queue = RequestQueue(settings.seed)
-        self._go_on: GoOn | None = None
+        self._source: Source | None = None
         self._refused: set[str] = set()
         self._attempt: RetryCallState
 
@@ -84,22 +101,22 @@ class EngineLoop:
         """Say how many rollouts there may be in the end, so that progress has something to be measured by."""
         self.expected = rollouts
 
-    def generate(self, missing: Collection[MissingRollouts], go_on: GoOn | None = None) -> set[str]:
+    def generate(self, missing: Collection[MissingRollouts], source: Source | None = None) -> set[str]:
         """Request everything that is missing; an engine that fails is started anew, after growing pauses.
 
-        While the engine answers, `go_on` says what else to request. Returns the ids of the questions that the engine
-        refused, without `go_on`. Raises `LearnableError` when it fails `ATTEMPTS` times without an answer in between:
+        While the engine answers, `source` says what else to request; without one, this returns the ids of the questions
+        that the engine refused. Raises `LearnableError` when it fails `ATTEMPTS` times without an answer in between:
         what is still missing then is not scored.
         """
-        self._go_on, self._refused = go_on, set()
-        self._queue = RequestQueue(self.settings.seed, go_on and self._fill)
+        self._source, self._refused = source, set()
+        self._queue = RequestQueue(self.settings.seed, self._fill if source else None)
         self._add(missing)
         try:
             while self._queue:
                 self._request_until_answered()
                 self._await_requests()
         finally:  # both lead back to this loop, and such a cycle would keep all rewards of the run
-            self._queue, self._go_on = RequestQueue(self.settings.seed), None
+            self._queue, self._source = RequestQueue(self.settings.seed), None
         self._note_speed()
         return self._refused
 
@@ -116,13 +133,19 @@ class EngineLoop:
         """
         if not self._queue:
             self.collector.hurry()
-        news = self.collector.table.news
-        if self._refused or news >= NEWS or (news and not self._queue):
+        table = self.collector.table
+        if self._refused or table.news >= NEWS:
             self._look_for_more()
+        if not self._queue and self._source is not None:
+            self._add(self._source.open())
+        if table.news and not self._queue:
+            self._look_for_more()
+        if not self._queue and self._source is not None and (slots := count_idle(engine_for(self.settings))):
+            self._add(self._source.look_ahead(slots))
 
     def _await_requests(self) -> None:
         """Wait for scores while nothing can be requested without them."""
-        if self._go_on is not None:
+        if self._source is not None:
             self._fill()
             while not self._queue and self.collector.is_scoring:
                 self.collector.hurry(wait=True)
@@ -130,8 +153,8 @@ class EngineLoop:
 
     def _look_for_more(self) -> None:
         refused, self._refused = self._refused, set()
-        if self._go_on is not None:
-            self._add(self._go_on(refused))
+        if self._source is not None:
+            self._add(self._source.go_on(refused))
 
     def _request_until_answered(self) -> None:
         attempts = Retrying(
@@ -167,14 +190,19 @@ class EngineLoop:
         return len(self._queue) + len(self._queue.sent)
 
     def _take(self, answer: Answer) -> None:
+        key = _find_key(answer)
+        run = self._queue.sent.pop(key, None)  # asked for twice where a part of what was made ahead was refused
+        if run is not None and run.ahead and self._source is not None and self._source.is_ahead(run):
+            if isinstance(answer, Refusal):
+                self._source.refuse_ahead(run)
+                return
+            answer = [replace(rollout, ahead=True) for rollout in answer]
         self.done += self.collector.take(answer)
         self._answers += 1
         self._attempt.attempt_number = 1  # after an answer they are counted anew
         if isinstance(answer, Refusal):
-            del self._queue.sent[answer.request.prompt.question_id, answer.request.first_index]
             self._refused.add(answer.request.prompt.question_id)
             return
-        del self._queue.sent[answer[0].question_id, min(rollout.rollout_index for rollout in answer)]
         self.tokens += sum(rollout.num_tokens for rollout in answer)
         progress().rollouts(self.done, max(self.total, self.expected), self.tokens)
 
@@ -195,6 +223,13 @@ class EngineLoop:
             f"are in {self.settings.store}; {self.total - self.done:,} are still missing and were not scored: the "
             "same command goes on from there"
         ) from error
+
+
+def _find_key(answer: Answer) -> tuple[str, int]:
+    """Return the question and the first index of what is answered."""
+    if isinstance(answer, Refusal):
+        return answer.request.prompt.question_id, answer.request.first_index
+    return answer[0].question_id, min(rollout.rollout_index for rollout in answer)
 
 
 def _error_of(attempt: RetryCallState) -> BaseException | None:

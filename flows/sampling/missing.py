@@ -21,13 +21,14 @@ class MissingRollouts:
 
     `prompt` is the first in the pool that asks it. `redraw_seed` is the seed of the first where they ran out of tokens
     under a smaller cap and are drawn again: by their own seeds, so that long completions are not replaced by chance
-    draws that happen to be short.
+    draws that happen to be short. What is made `ahead` was not needed yet when it was requested.
     """
 
     prompt: Prompt
     first: int
     count: int
     redraw_seed: int | None = None
+    ahead: bool = False
 
     def request(self, seed: int) -> GroupRequest:
         """Return the request to an engine; `seed` is the run's."""

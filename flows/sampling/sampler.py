@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -25,14 +26,13 @@ from learnable.filters.prediction.strata import MIN_GROUPS_TO_PREDICT, TextPredi
 from learnable.filters.stopping.plan import SamplingPlan, plan_ahead, plan_fixed
 from learnable.filters.stopping.schedule import ROUND_ROLLOUTS, SamplingRound, Schedule, hash_to_uniforms
 from learnable.filters.stopping.stratified import describe_prompts
-from learnable.flows.engines import engine_for
 from learnable.flows.run import Run
 from learnable.flows.sampling.collector import Collector
 from learnable.flows.sampling.engine_loop import EngineLoop
 from learnable.flows.sampling.error_watch import ErrorWatch
 from learnable.flows.sampling.frontier import Frontier
 from learnable.flows.sampling.judges import open_judges
-from learnable.flows.sampling.missing import MissingRollouts, drop_long_prompts
+from learnable.flows.sampling.missing import MissingRollouts
 from learnable.flows.sampling.reward_table import RewardTable
 from learnable.flows.sampling.scan import RolloutScan
 from learnable.flows.settings import CurateSettings
@@ -51,7 +51,8 @@ class Collected:
     prompt too, and whether it was `rejected` by that, unsampled; `predictions` describe them by family, and `beliefs`
     are those of the strata, or families, of prompts that are listed without rollouts. `certified` is how many prompts
     are kept, `gave_up` whether a goal was given up for a poor yield, `generated` how many rollouts are new.
-    `reasoning_tokens` are those of the thoughts before answers.
+    `reasoning_tokens` are those of the thoughts before answers, `unneeded` the rollouts of the ledger that were made
+    ahead and enter no decision.
     """
 
     groups: pl.DataFrame
@@ -64,6 +65,7 @@ class Collected:
     reasoning_tokens: int = 0
     predictions: Mapping[str, PredictionRecord] = field(default_factory=dict)
     beliefs: Mapping[str, Belief] = field(default_factory=dict)
+    unneeded: int = 0
 
     def followed_by(self, later: Collected) -> Collected:
         """Return what a later pass over more prompts collected, with what both of them generated."""
@@ -92,10 +94,11 @@ def open_sampling(run: Run, prompts: PromptSet, *, endless: bool = False) -> Ite
     ):
         sampling = AdaptiveSampling(schedule, table, collector, settings, endless=endless)
         for first in range(0, len(pool), PROMPTS_AT_ONCE):
-            stored, redrawn = run.store.ledger.find_rollouts(run.draw, pool[first : first + PROMPTS_AT_ONCE])
+            part = pool[first : first + PROMPTS_AT_ONCE]
+            stored, redrawn = run.store.ledger.find_rollouts(run.draw, part)
             stored = stored.filter(pl.col("rollout_index") < schedule.rewards.shape[1])
             collector.score_stored(stored)
-            sampling.reuse(stored, redrawn)
+            sampling.reuse(stored, redrawn, run.store.ledger.find_marks(run.draw, part))
         yield sampling
 
 
@@ -107,6 +110,10 @@ def _find_predictor(run: Run, pool: Sequence[Prompt]) -> TextPredictor | None:
     counts = find_counts(run.store.ledger, run.draw, pool)
     others = OtherRates.of(counts, [prompt.prompt_id for prompt in pool])
     return TextPredictor(PromptFeatures(pool, settings.predict_from, others))
+
+
+def _warm_up(collector: Collector) -> None:
+    collector.pool.warm_up(collector.versions)
 
 
 def is_anything_missing(run: Run, prompts: PromptSet) -> bool:
@@ -139,14 +146,13 @@ class AdaptiveSampling:
             np.zeros(len(self.prompts), bool),
             0,
         )  # groups that were told of, and new rollouts then
-        self._frontier = Frontier(schedule, table)
+        self._frontier = Frontier(schedule, table, settings, partial(_warm_up, collector))
         self._loop = EngineLoop(collector, settings)
-        self._fit: set[str] = set()  # questions
 
-    def reuse(self, stored: pl.DataFrame, redrawn: pl.DataFrame) -> None:
+    def reuse(self, stored: pl.DataFrame, redrawn: pl.DataFrame, marks: pl.DataFrame) -> None:
         """Count rollouts of the ledger as there; `redrawn` are those that are to be drawn again, by their own seeds."""
         self.stored += stored.height
-        self.table.mark(stored)
+        self.table.mark(stored, marks)
         self._frontier.redraw(redrawn)
 
     def run(self, *, until_missing: bool = False) -> bool:
@@ -164,8 +170,7 @@ class AdaptiveSampling:
             return bool(missing)
         self._tell(show=False)
         if missing:
-            missing, long = self._ask(missing)
-            self._loop.generate([*missing, *self._go_on(long)], self._go_on)
+            self._loop.generate(self._frontier.ask(missing), self)
             self.table.check_answers()
             self._tell()
         return False
@@ -185,20 +190,30 @@ class AdaptiveSampling:
             self._tell(show=bool(missing))
         return False
 
-    def _go_on(self, silent: Collection[str]) -> list[MissingRollouts]:
-        """Return what is to be requested after what was scored since, where these questions get no answer."""
-        requested: list[MissingRollouts] = []
-        while True:
-            missing, long = self._ask(self._frontier.go_on(silent))
-            requested += missing
-            if not long:
-                break
-            silent = long
+    def go_on(self, silent: Collection[str]) -> list[MissingRollouts]:
+        """Return what is to be requested by what was scored since. See `Source.go_on`."""
+        requested = self._frontier.go_on(silent)
         if self.schedule.cohorts.fits:
             self.collector.components.tell()
         if self.generated - self._told >= ROUND_ROLLOUTS:
             self._tell()
         return requested
+
+    def open(self) -> list[MissingRollouts]:
+        """Return what is to be requested of new prompts. See `Source.open`."""
+        return self._frontier.open(ROUND_ROLLOUTS)
+
+    def look_ahead(self, slots: int) -> list[MissingRollouts]:
+        """Return what may be needed. See `Source.look_ahead`."""
+        return self._frontier.look_ahead(slots)
+
+    def is_ahead(self, run: MissingRollouts) -> bool:
+        """Whether it is not known that rollouts are needed. See `Source.is_ahead`."""
+        return self._frontier.is_ahead(run)
+
+    def refuse_ahead(self, run: MissingRollouts) -> None:
+        """Take note that rollouts were refused which nobody needs yet. See `Source.refuse_ahead`."""
+        self._frontier.refuse_ahead(run)
 
     def _tell(self, *, show: bool = True) -> None:
         """Say what was found since, unless it is not to be shown, and how many rollouts there may be in the end."""
@@ -267,37 +282,18 @@ class AdaptiveSampling:
         """
         if not missing:
             return
-        fit, long = self._ask(missing)
+        fit, long = self._frontier.find_fitting(missing)
         refused = self._loop.generate(fit)
         self.collector.settle()
         silent = [row for question_id in sorted(long | refused) for row in self.table.rows_of[question_id]]
         self.schedule.give_up(np.array(silent, dtype=np.int64))
         self.table.check_answers()
 
-    def _ask(self, missing: Sequence[MissingRollouts]) -> tuple[list[MissingRollouts], set[str]]:
-        """Return what the engine can be asked for, and the questions that are too long for it; start it first."""
-        new = [m for m in missing if m.prompt.question_id not in self._fit]
-        if not new:
-            return list(missing), set()
-        if not self._loop.done:
-            self.collector.pool.warm_up({prompt.verifier for prompt in self.prompts})
-            progress().stage("Starting the engine")
-        engine = engine_for(self.settings)
-        if not self._loop.done:
-            progress().stage("Rolling out")
-        fit, long = drop_long_prompts(new, engine, is_first=not self._fit)
-        self._fit.update(m.prompt.question_id for m in fit)
-        dropped = {prompt.question_id for prompt in long}
-        if dropped:
-            unasked = sum(m.count for m in missing if m.prompt.question_id in dropped)
-            self.table.note_silence(f"longer than the policy's context of {engine.max_context} tokens", unasked)
-        return [m for m in missing if m.prompt.question_id not in dropped], dropped
-
     def count_stored(self) -> None:
-        """Let every group count what else the ledger has of it without a gap."""
-        gapless = np.where(self.table.have.all(axis=1), self.table.have.shape[1], self.table.have.argmin(axis=1))
+        """Let every group count what else the ledger has of it without a gap, as far as any run has asked for it."""
         requested = self.schedule.requested
-        requested[:] = np.where(requested > 0, np.maximum(requested, gapless), 0)
+        there = np.minimum(self.table.find_gapless(), self.table.find_asked(requested))
+        requested[:] = np.where(requested > 0, np.maximum(requested, there), 0)
 
     def take_stored(self) -> None:
         """Let every group be what the ledger has of it without a gap, and ask for no more."""
@@ -339,6 +335,7 @@ class AdaptiveSampling:
             )
         certified, gave_up = len(schedule.find_certified()), schedule.gave_up
         self.collector.finish()
+        self.collector.ledger.append_marks(self.collector.draw, self.table.list_needed(schedule.requested), needed=True)
         scan = self.scan()
         band, priors = settings.band, schedule.family_priors
         of_families = {name: priors[name] for name in map(str, schedule.names) if name in priors}
@@ -358,6 +355,7 @@ class AdaptiveSampling:
             thought,
             {name: stratum.describe(schedule) for name, stratum in sorted(schedule.strata.items())},
             {cell: priors[cell].belief for cell in cells if cell in priors},
+            self.table.count_unneeded(schedule.requested),
         )
 
     def scan(self) -> RolloutScan:

@@ -61,6 +61,8 @@ class RayEngine:
         logging.getLogger("vllm").setLevel(os.environ["VLLM_LOGGING_LEVEL"])  # for what it logs while it is imported
         self._tokens = PolicyTokens(self.policy, options)
         self.max_context = self._tokens.max_context
+        self._slots = replicas * int(options.get("max_num_seqs", 256))
+        self._in_flight = 0  # rows
         self._stream: Stream | None = None
         self._cluster = Cluster(address)
         atexit.register(self.close)  # before Ray's own, which would leave the stream without Ray
@@ -76,6 +78,11 @@ class RayEngine:
         """Folder or hub id with the hash of its weights."""
         return self.policy.policy_id
 
+    @property
+    def idle_slots(self) -> int:
+        """How many more rows the replicas could work on."""
+        return self._slots - self._in_flight
+
     def count_tokens(self, prompts: Sequence[Prompt]) -> list[int]:
         """Return the tokens each prompt takes, chat template and special tokens included."""
         return [len(self._tokens.encode(prompt)) for prompt in prompts]
@@ -88,6 +95,7 @@ class RayEngine:
         """
         queue = enumerate(requests)
         groups: dict[int, _Group] = {}
+        self._in_flight = 0
         try:
             while True:
                 is_idle = not groups
@@ -97,6 +105,7 @@ class RayEngine:
                 for row in self._stream.read():
                     group = groups[row.group]
                     group.rows.append(row)
+                    self._in_flight -= 1
                     if not group.missing:
                         yield self._answer(groups.pop(row.group), sampling)
         finally:
@@ -133,6 +142,7 @@ class RayEngine:
         while len(rows) < room and (numbered := next(queue, None)) is not None:
             number, request = numbered
             groups[number] = _Group(request)
+            self._in_flight += request.group_size
             tokens = self._tokens.encode(request.prompt, sampling.template_args)
             rows.extend(
                 RequestRow(number, child, tokens, sampling, request.base_seed + child)

@@ -59,6 +59,8 @@ class ServerEngine:
         room = find_room(concurrency, len(self._served))
         self._limits = [ConcurrencyLimit(room) for _ in self._served]
         self._allowance = allowance or Allowance()
+        self._is_paid = key is not None or self._allowance != Allowance()
+        self.idle_slots = 0
         self.policy = identify(self._served, policy)
         known = Path(self.policy.path).is_dir() or not weights_id(self.policy.policy_id).startswith(f"{UNHASHED}-")
         self.template = read_chat_template(self.policy.path, download=False) if known else None
@@ -83,6 +85,8 @@ class ServerEngine:
         with _PoolThread(self, sampling) as pool:
             while True:
                 while missing <= pool.room + pool.room // 2:
+                    # Nothing is made that may not be needed, where somebody is paid for it.
+                    self.idle_slots = 0 if self._is_paid else pool.room - missing
                     if (request := next(queue, None)) is None:
                         if not have_ended:
                             pool.end_requests()

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learnable.data.band import Band
-from learnable.filters.posterior.belief import RATE_GRID, share_in_band
+from learnable.filters.posterior.belief import RATE_GRID, Belief, share_in_band
 from learnable.filters.stopping.table import (
     CONTINUE,
     DROP,
@@ -270,3 +270,10 @@ def test_blocks_end_at_the_largest_group(blocks: tuple[int, ...], max_group: int
     sizes = [b - a for a, b in zip([0, *ends], ends, strict=False)]
     assert sizes[:-1] == [blocks[min(i, len(blocks) - 1)] for i in range(len(sizes) - 1)]
     assert 1 <= sizes[-1] <= blocks[min(len(sizes), len(blocks)) - 1]
+
+
+def test_the_chances_of_blocks_to_come_add_up_to_the_expected_rollouts() -> None:
+    table = StoppingTable.solve(Belief.of_moments(0.3, 0.3), Band(), 12)
+    chances = table.forecast_blocks([0], [0])[:, 0]
+    assert chances[0] == 1
+    assert chances @ np.array([4, 2, 2, 4]) == pytest.approx(table.compute_outcome().rollouts)

@@ -20,7 +20,7 @@ from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings, PromptSettings
-from learnable.rollouts.protocol import Answer, EngineError, GroupRequest
+from learnable.rollouts.protocol import Answer, EngineError, GroupRequest, Refusal
 from learnable.rollouts.scripted import ScriptedEngine
 from learnable.rollouts.settings import SimulatedSettings
 from learnable.rollouts.simulated import SimulatedEngine
@@ -36,9 +36,10 @@ class Disorder(SimulatedEngine):
         super().__init__()
         self.rng, self.slots, self.stop_after, self.fail_every = random.Random(seed), slots, stop_after, fail_every
         self.answered: list[tuple[str, int, int]] = []
+        self.in_flight: list[GroupRequest] = []
 
     def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
-        in_flight: list[GroupRequest] = []
+        in_flight = self.in_flight = list[GroupRequest]()
         queue = iter(requests)
         while True:
             while len(in_flight) < self.slots and (request := next(queue, None)) is not None:
@@ -110,6 +111,63 @@ def test_the_order_of_answers_and_a_kill_anywhere_decide_nothing(settings: Curat
         assert idle.answered == []
         assert again.curated == report.curated
         assert same.equals(expected)
+
+
+class Eager(Disorder):
+    """Has slots for more than the pool, so that blocks are made ahead from the first answer to the last."""
+
+    @property
+    def idle_slots(self) -> int:
+        return 4 * (self.slots - len(self.in_flight))
+
+
+def test_what_is_made_ahead_decides_nothing(settings: CurateSettings, tmp_path: Path) -> None:
+    plain = Disorder(0, slots=1)
+    _, expected = run(settings, plain)
+    ahead = replace(settings, store=str(tmp_path / "ahead"))
+    drawn = 0
+    for seed, stop_after in enumerate((40, 170, 90, None)):
+        engine = Eager(seed, slots=60, stop_after=stop_after, fail_every=53)
+        if stop_after:
+            with pytest.raises(InterruptedRunError):
+                run(ahead, engine)
+        else:
+            report, groups = run(ahead, engine)
+            assert groups.equals(expected)
+        drawn += engine.drawn
+    idle = Eager(0, slots=60)
+    again, same = run(ahead, idle)
+    assert idle.answered == []
+    assert same.equals(expected)
+    assert again.curated == report.curated
+    unneeded = drawn - plain.drawn
+    assert unneeded > 40, "nothing was made ahead"
+    assert report.totals.unneeded == again.totals.unneeded == unneeded
+    assert report.totals.rollouts == plain.drawn
+
+
+class Refusing(Disorder):
+    """Refuses some prompts from their second block on."""
+
+    def answer(self, request: GroupRequest, sampling: Sampling) -> Iterator[Answer]:
+        if request.first_index and not int(request.prompt.question_id[:4], 16) % 16:
+            yield Refusal(request, "no")
+            return
+        yield from super().answer(request, sampling)
+
+
+class EagerRefusing(Refusing, Eager):
+    pass
+
+
+def test_what_is_refused_ahead_of_any_need_is_given_up_when_it_is_needed(
+    settings: CurateSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("learnable.flows.sampling.error_watch.MAX_ERRORS", 1.0)
+    plain, expected = run(settings, Refusing(0, slots=1))
+    assert plain.totals.errors
+    ahead = replace(settings, store=str(tmp_path / "ahead"))
+    assert run(ahead, EagerRefusing(1, slots=60))[1].equals(expected)
 
 
 class Choosy(Disorder):
