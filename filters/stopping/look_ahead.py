@@ -43,7 +43,8 @@ class LookAhead:
     def _find_new(self, blocks: int) -> Indices:
         """Return prompts that will be asked by all that is known, where fits to come choose among them."""
         order = self.schedule.find_next()
-        return order[self.ends[order] == 0][:blocks]
+        new: Indices = order[self.ends[order] == 0][:blocks]
+        return new
 
     def _find_doubtful(self, blocks: int) -> SamplingRound:
         schedule, block_ends = self.schedule, self.schedule.block_ends

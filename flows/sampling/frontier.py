@@ -142,13 +142,13 @@ class Frontier:
 
     def _send(self, missing: Sequence[MissingRollouts]) -> list[MissingRollouts]:
         """Return what is missing and not on its way already."""
-        sent = []
+        sent: list[MissingRollouts] = []
         for run in missing:
             question_id = run.prompt.question_id
             if len(rows := self.table.rows_of[question_id]) == 1:
                 made = int(self._ahead.ends[rows[0]])
-                indices = range(max(run.first, made), run.first + run.count)
-                sent += find_runs(run.prompt, indices, self._seeds.get(question_id, {})) if made else [run]
+                rest = range(max(run.first, made), run.first + run.count)
+                sent += find_runs(run.prompt, rest, self._seeds.get(question_id, {})) if made else [run]
                 continue
             on_the_way = self._on_the_way.setdefault(question_id, set())
             indices = [index for index in range(run.first, run.first + run.count) if index not in on_the_way]
