@@ -136,15 +136,15 @@ class Schedule(PoolBeliefs):
     def _part(self) -> None:
         """Part the pool into cohorts: no prediction chooses among its prompts."""
         self._is_parted, others = True, np.flatnonzero(~self.in_pilot)
-        asked, size = len(self.uniforms) - len(others), len(self.uniforms)
-        while asked < size:
-            first = asked - size + len(others)
-            self.cohorts.begin(others[first : first + self._size_cohort(asked)])
-            asked += self._size_cohort(asked)
+        begun, size = len(self.uniforms) - len(others), len(self.uniforms)
+        while begun < size:
+            first = begun - size + len(others)
+            self.cohorts.begin(others[first : first + self._size_cohort(begun)])
+            begun += self._size_cohort(begun)
 
-    def _size_cohort(self, asked: int) -> int:
+    def _size_cohort(self, begun: int) -> int:
         """Return how many prompts the next cohort has: as many as all before it."""
-        return max(ROUND_ROLLOUTS // int(self.block_ends[0]), asked)
+        return max(ROUND_ROLLOUTS // int(self.block_ends[0]), begun)
 
     def find_next(self) -> Indices:
         """Return the prompts that will be asked as things stand, where fits to come choose among them."""
@@ -185,8 +185,8 @@ class Schedule(PoolBeliefs):
         waiting = members[(self.requested[members] > 0) & ~self.awaited[members]]
         if self._is_parted:
             return [self._go_on(waiting), self._open(self.cohorts.find_end(len(self.cohorts.fits)))]
-        asked = int((self.cohorts.of >= 0).sum())
-        return [self._go_on(waiting), self._begin(self._fresh(self._size_cohort(asked)))]
+        begun = int((self.cohorts.of >= 0).sum())
+        return [self._go_on(waiting), self._begin(self._fresh(self._size_cohort(begun)))]
 
     def _request_last(self) -> SamplingRound:
         """Let what is believed rest on every rollout, and request prompts that waited for audits to end, if any."""

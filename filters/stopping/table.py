@@ -15,7 +15,7 @@ from learnable.filters.posterior.belief import Belief, binomial, log_ways, share
 from learnable.filters.stopping.budget import BLOCKS
 
 CONTINUE, KEEP, DROP = range(3)
-MOST_AHEAD = 3  # blocks that are made of one group before it is known that it goes on
+MAX_AHEAD = 3  # blocks that are made of one group before it is known that it goes on
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class StoppingTable:
     def forecast_blocks(self, n: ArrayLike, s: ArrayLike) -> Values:
         """Return the chances that groups, `n` rollouts that sum to `s`, go on for one block, for two, and so on.
 
-        The shape is (`MOST_AHEAD` + 1, groups); the first is 0 or 1, by the table.
+        The shape is (`MAX_AHEAD` + 1, groups); the first is 0 or 1, by the table.
         """
         chances: Values = self._chances_to_go_on[:, self._states(n, s)]
         return chances
@@ -153,7 +153,7 @@ class StoppingTable:
         lattice, goes_on = self.lattice, [(actions == CONTINUE).astype(np.float64) for actions in self.actions]
         moves = [None if after is None else lattice.moves(row, after) for row, after in enumerate(lattice.following)]
         chances = [goes_on]
-        for _ in range(MOST_AHEAD):
+        for _ in range(MAX_AHEAD):
             before = chances[-1]
             rows = zip(goes_on, moves, lattice.following, strict=True)
             chances.append([np.zeros_like(on) if a is None else on * (m @ before[a]) for on, m, a in rows])

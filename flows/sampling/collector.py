@@ -70,7 +70,7 @@ class Collector:
             return 0
         self.writer.add(answer)
         if not answer[0].ahead:
-            self.table.ask(answer[0].question_id, max(rollout.rollout_index for rollout in answer) + 1)
+            self.table.need(answer[0].question_id, max(rollout.rollout_index for rollout in answer) + 1)
         self.reasoning_tokens += sum(rollout.reasoning_tokens for rollout in answer)
         prompts = self.table.prompts_of(answer[0].question_id)
         self._unscored.extend((prompt, rollout) for rollout in answer for prompt in prompts)

@@ -36,7 +36,7 @@ class Source(Protocol):
     def open(self) -> Collection[MissingRollouts]:
         """Return what is to be requested of new prompts, now that there is nothing else."""
 
-    def look_ahead(self, slots: int) -> Collection[MissingRollouts]:
+    def speculate(self, slots: int) -> Collection[MissingRollouts]:
         """Return what may be needed, for an engine with so many idle slots."""
 
     def is_ahead(self, run: MissingRollouts) -> bool:
@@ -141,7 +141,7 @@ class EngineLoop:
         if table.news and not self._queue:
             self._look_for_more()
         if not self._queue and self._source is not None and (slots := count_idle(engine_for(self.settings))):
-            self._add(self._source.look_ahead(slots))
+            self._add(self._source.speculate(slots))
 
     def _await_requests(self) -> None:
         """Wait for scores while nothing can be requested without them."""

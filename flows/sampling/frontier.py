@@ -11,8 +11,8 @@ import polars as pl
 
 from learnable.data.progress import progress
 from learnable.filters.arrays import Indices
-from learnable.filters.stopping.look_ahead import NEVER, LookAhead
 from learnable.filters.stopping.schedule import SamplingRound, Schedule
+from learnable.filters.stopping.speculation import NEVER, Speculation
 from learnable.flows.engines import engine_for
 from learnable.flows.sampling.missing import MissingRollouts, drop_long_prompts, find_runs, redraw_seeds
 from learnable.flows.sampling.reward_table import RewardTable
@@ -33,7 +33,7 @@ class Frontier:
         self._seeds: dict[str, dict[int, int]] = {}  # of rollouts to be drawn again, by question and index
         # Rollouts on their way, by question, where several prompts share it and one may ask after another.
         self._on_the_way: dict[str, set[int]] = {}
-        self._ahead = LookAhead(schedule)
+        self._ahead = Speculation(schedule)
         self._candidates: deque[tuple[int, int, int]] = deque()  # blocks that may be made ahead: prompt, first, end
         self._is_exhausted = False  # whether there were none when they were last looked for
 
@@ -88,7 +88,7 @@ class Frontier:
         fit, long = self.find_fitting(missing)
         return [*fit, *self.go_on(long)] if long else fit
 
-    def look_ahead(self, slots: int) -> list[MissingRollouts]:
+    def speculate(self, slots: int) -> list[MissingRollouts]:
         """Return a block that may be needed, for an engine with so many idle slots; nothing where none is likely."""
         while True:
             if not self._candidates and not self._is_exhausted:

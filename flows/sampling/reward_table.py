@@ -26,7 +26,7 @@ class RewardTable:
 
     `have` says which rollouts are there, shape (prompts, most rollouts a prompt); their rewards go to the schedule,
     whose rows are the pool's. `tokens` has the sum and the count over the rollouts of each prompt, shape (2, prompts).
-    `refused` are the rollouts of each prompt that no ledger has. `asked` is how many of those that are there some run
+    `refused` are the rollouts of each prompt that no ledger has. `needed` is how many of those that are there some run
     has asked for, by prompt: what lies beyond was made ahead, and counts only once it is asked for.
     """
 
@@ -35,7 +35,7 @@ class RewardTable:
         keys = self.prompts.keys
         self.row, self.rows_of = IdIndex(keys[:, 0]), IdIndex(keys[:, 1])  # several prompts may share a question
         self.have: Flags = np.zeros(schedule.rewards.shape, bool)
-        self.asked: Indices = np.zeros(len(prompts), np.int32)
+        self.needed: Indices = np.zeros(len(prompts), np.int32)
         self.tokens: Values = np.zeros((2, len(prompts)))
         self.refused: dict[str, list[Refused]] = {}
         self._news: list[Indices] | None = None  # rows that got rollouts since they were last asked for
@@ -55,16 +55,16 @@ class RewardTable:
     def mark(self, rollouts: pl.DataFrame, marks: pl.DataFrame) -> None:
         """Count rollouts as there: rows with `prompt_id`, `question_id`, `rollout_index`; `marks` are the ledger's."""
         self._mark(self._rows(rollouts), rollouts["rollout_index"].cast(pl.Int64).to_numpy())
-        asked = rollouts.join(marks.filter(~pl.col("needed")), on=["question_id", "rollout_index"], how="anti")
-        np.maximum.at(self.asked, self._rows(asked), asked["rollout_index"].to_numpy() + 1)
+        counted = rollouts.join(marks.filter(~pl.col("needed")), on=["question_id", "rollout_index"], how="anti")
+        np.maximum.at(self.needed, self._rows(counted), counted["rollout_index"].to_numpy() + 1)
         for question_id, index, needed in marks.iter_rows():
             if needed:
-                self.ask(question_id, index + 1)
+                self.need(question_id, index + 1)
 
-    def ask(self, question_id: str, end: int) -> None:
+    def need(self, question_id: str, end: int) -> None:
         """Note that some run has asked for the rollouts of a question up to, without it, this index."""
         rows = self.rows_of[question_id]
-        self.asked[rows] = np.maximum(self.asked[rows], end)
+        self.needed[rows] = np.maximum(self.needed[rows], end)
 
     def take(self, answered: Sequence[Answered], scores: Sequence[Score]) -> None:
         """Take in rollouts and their scores: NaN stays where a rollout does not count."""
@@ -108,23 +108,23 @@ class RewardTable:
         """Return how many rollouts of each prompt are there without a gap."""
         return np.where(self.have.all(axis=1), self.have.shape[1], self.have.argmin(axis=1))
 
-    def find_asked(self, requested: Indices) -> Indices:
+    def find_needed(self, requested: Indices) -> Indices:
         """Return how many rollouts of each prompt this or another run has asked for, for any prompt of its question."""
         _, question_of = np.unique(self.prompts.keys[:, 1], return_inverse=True)
-        asked = np.zeros(len(self.asked), np.int64)
-        np.maximum.at(asked, question_of, np.maximum(self.asked, requested))
-        return asked[question_of]
+        needed = np.zeros(len(self.needed), np.int64)
+        np.maximum.at(needed, question_of, np.maximum(self.needed, requested))
+        return needed[question_of]
 
     def list_needed(self, requested: Indices) -> list[tuple[str, int]]:
         """Return the last rollouts, by question and index, of groups of which this run asked for more than others."""
         ends = np.minimum(requested, self.find_gapless())
-        rows = np.flatnonzero(ends > self.asked).tolist()
+        rows = np.flatnonzero(ends > self.needed).tolist()
         return sorted({(self.prompts[row].question_id, int(ends[row]) - 1) for row in rows})
 
     def count_unneeded(self, requested: Indices) -> int:
         """Return how many rollouts are there that were made ahead and that no run has asked for."""
         _, rows = np.unique(self.prompts.keys[:, 1], return_index=True)
-        ends, count = self.find_asked(requested), 0
+        ends, count = self.find_needed(requested), 0
         for part in np.array_split(rows, len(rows) // ROWS_AT_ONCE + 1):
             count += int((self.have[part] & (np.arange(self.have.shape[1])[None, :] >= ends[part, None])).sum())
         return count

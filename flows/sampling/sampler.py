@@ -203,9 +203,9 @@ class AdaptiveSampling:
         """Return what is to be requested of new prompts. See `Source.open`."""
         return self._frontier.open(ROUND_ROLLOUTS)
 
-    def look_ahead(self, slots: int) -> list[MissingRollouts]:
-        """Return what may be needed. See `Source.look_ahead`."""
-        return self._frontier.look_ahead(slots)
+    def speculate(self, slots: int) -> list[MissingRollouts]:
+        """Return what may be needed. See `Source.speculate`."""
+        return self._frontier.speculate(slots)
 
     def is_ahead(self, run: MissingRollouts) -> bool:
         """Whether it is not known that rollouts are needed. See `Source.is_ahead`."""
@@ -292,7 +292,7 @@ class AdaptiveSampling:
     def count_stored(self) -> None:
         """Let every group count what else the ledger has of it without a gap, as far as any run has asked for it."""
         requested = self.schedule.requested
-        there = np.minimum(self.table.find_gapless(), self.table.find_asked(requested))
+        there = np.minimum(self.table.find_gapless(), self.table.find_needed(requested))
         requested[:] = np.where(requested > 0, np.maximum(requested, there), 0)
 
     def take_stored(self) -> None:

@@ -7,13 +7,13 @@ import numpy as np
 from learnable.filters.arrays import Indices
 from learnable.filters.stopping.pool_beliefs import group_rows, measure_rows
 from learnable.filters.stopping.schedule import SamplingRound, Schedule
-from learnable.filters.stopping.table import MOST_AHEAD
+from learnable.filters.stopping.table import MAX_AHEAD
 
 NEVER = -1  # of the end of what was made ahead: nothing more is
-LEAST_CHANCE = 0.2  # that a block is needed: less is not worth making, even where slots idle
+MIN_CHANCE = 0.2  # that a block is needed: less is not worth making, even where slots idle
 
 
-class LookAhead:
+class Speculation:
     """What is made ahead of a schedule. It decides nothing: a group counts what its schedule has requested.
 
     `ends` has the end of what was made ahead of each prompt, 0 where nothing was, `NEVER` where nothing is to be.
@@ -23,7 +23,7 @@ class LookAhead:
         self.schedule = schedule
         size = len(schedule.uniforms)
         self.ends = np.zeros(size, np.int16)
-        self._chances = np.zeros((MOST_AHEAD + 1, size), np.float32)  # of each group to go on, as far as it is known
+        self._chances = np.zeros((MAX_AHEAD + 1, size), np.float32)  # of each group to go on, as far as it is known
         self._known = np.zeros(size, np.int32)  # by what they were found: one more than was answered, and which fit
 
     def pick(self, blocks: int) -> SamplingRound:
@@ -53,13 +53,13 @@ class LookAhead:
         requested = np.searchsorted(block_ends, schedule.requested[prompts], side="right")
         following = np.searchsorted(block_ends, made, side="right")
         ahead = following - requested  # blocks that were made ahead
-        is_free = (self.ends[prompts] != NEVER) & (ahead < MOST_AHEAD) & (following < len(block_ends))
+        is_free = (self.ends[prompts] != NEVER) & (ahead < MAX_AHEAD) & (following < len(block_ends))
         prompts, made, following = prompts[is_free], made[is_free], following[is_free]
         self._forecast(prompts)
         # A group that awaits nothing has no fit: whether its next block is needed is not known either.
         needed = self._chances[ahead[is_free] + schedule.awaited[prompts], prompts]
         best = np.argsort(-needed, kind="stable")[: max(blocks, 0)]
-        best = best[needed[best] >= LEAST_CHANCE]
+        best = best[needed[best] >= MIN_CHANCE]
         return SamplingRound(prompts[best], made[best], block_ends[following[best]])
 
     def _forecast(self, prompts: Indices) -> None:
