@@ -101,7 +101,8 @@ def run(cluster: LocalCluster, script: Path, place: Workplace) -> tuple[list[str
 
     It starts cold: Ray reads the cluster's variables while it is imported.
     """
-    find = place.arguments("ray", 3, "--ray-address", cluster.address, "--replicas", "2")
+    judges = ("--score-on", "ray", "--workers", "1")  # on both nodes, beside the replicas
+    find = place.arguments("ray", 3, "--ray-address", cluster.address, "--replicas", "2", *judges)
     with (
         script.with_suffix(".err").open("w+") as errors,
         subprocess.Popen(
