@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
 
 from learnable.data.records import Prompt, canonical_json
+from learnable.data.sources.chance import hash_to_integer, hash_to_uniform
 from learnable.data.sources.packed import PackedPrompts
 
 UNUSED = 10_000  # prompts that are held though they were left, before the others are packed anew
@@ -21,11 +21,6 @@ class Drawn:
 
     prompts: PackedPrompts = field(default_factory=PackedPrompts)
     duplicates: int = 0
-
-
-def hash_to_uniform(*parts: object) -> float:
-    """Return a number in [0, 1) that the parts fix and nothing else does, as if drawn at random."""
-    return _hash(*parts) / (2.0**64)
 
 
 def draw_prompts(candidates: Iterable[Prompt], limit: int | None, seed: int) -> Drawn:
@@ -102,7 +97,7 @@ class _Draw:
         stratum.size += 1
         self._label_of[number] = label
         self._hold(prompt)
-        item = (-_hash(self._seed, "order", prompt.prompt_id), prompt.prompt_id)
+        item = (-hash_to_integer(self._seed, "order", prompt.prompt_id), prompt.prompt_id)
         if self._limit is None or len(stratum.heap) < self._limit:
             heappush(stratum.heap, item)
         else:
@@ -137,8 +132,3 @@ def _label(prompt: Prompt) -> Label:
 
 def _content(prompt: Prompt) -> str:
     return canonical_json([prompt.difficulty, prompt.named_problem, prompt.columns])
-
-
-def _hash(*parts: object) -> int:
-    digest = hashlib.blake2b("\0".join(map(str, parts)).encode("utf-8", "surrogatepass"), digest_size=8)
-    return int.from_bytes(digest.digest())

@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import Prompt, Spec
-from learnable.data.sources.drawing import hash_to_uniform
+from learnable.data.sources.chance import hash_to_uniform
 from learnable.data.sources.wording import QuestionKind, Wording
 
 T = TypeVar("T")

@@ -9,7 +9,8 @@ import polars as pl
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt
-from learnable.data.sources.drawing import draw_prompts, hash_to_uniform, take_prompts
+from learnable.data.sources.chance import hash_to_uniform
+from learnable.data.sources.drawing import draw_prompts, take_prompts
 from learnable.data.sources.packed import PackedPrompts
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
 
-from learnable.data.sources.drawing import hash_to_uniform
+from learnable.data.sources.chance import hash_to_uniform
 
 Parts = Mapping[str, str]  # the words of one question, by their names in braces
 

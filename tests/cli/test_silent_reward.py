@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -45,8 +46,9 @@ def test_it_is_named_and_explained_after_the_pilot(shell: ScriptedShell) -> None
     assert planned.paid == 16 * 8
     found = find(shell, *PILOT)
     assert found.paid > 0
+    assert "questions: form is 0 in all 128 rollouts of 16 prompts so far: it never fires" in planned.err
+    assert re.search(r"questions: form is 0 in all \d+ rollouts of \d+ prompts so far: it never fires", found.err)
     for typed in (planned, found):
-        assert "questions: form is 0 in all 128 rollouts of 16 prompts so far: it never fires" in typed.err
         assert WANTED in typed.err
         assert READS in typed.err
         assert "training needs --allow-silent-reward" in typed.err

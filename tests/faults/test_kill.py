@@ -1,11 +1,12 @@
-"""The real engine, killed ten times in one run: what was durable stays, and only what is missing is generated."""
+"""The real engine, killed while it runs: what was durable stays, and only what is missing is generated."""
 
 from __future__ import annotations
 
 import random
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ FIND = (
     "find", "--sampling", "fixed", "--family", "arithmetic", "--family", "comparison", "--limit", str(PROMPTS),
     "--group-size", str(GROUP_SIZE), "--no-prefect", "--json",
 )  # fmt: skip
+ADAPTIVE = ("find", "--family", "arithmetic", "--family", "comparison", "--limit", "96", "--no-prefect", "--json")
 SMALL_CHUNKS = f"""
 from learnable.cli.app import main
 from learnable.flows.sampling import chunk_writer
@@ -121,12 +123,30 @@ def test_ten_kills_lose_nothing_that_was_durable(shell: Shell) -> None:
     check_against_an_undisturbed_run(shell, last)
 
 
-def check_against_an_undisturbed_run(shell: Shell, last: Run) -> None:
+def test_kills_in_the_default_mode_change_no_decision(shell: Shell) -> None:
+    for place in ("rollouts/*/*", "ahead/*/*"):
+        run = shell.start(*ADAPTIVE, "--store", "store", program=("-c", SMALL_CHUNKS))
+        run.wait_until(partial(another(f"{place}/[!.]*.parquet"), run, shell.store))
+        stored = stored_in(shell.store)
+        run.kill()
+        assert stored.items() <= stored_in(shell.store).items()
+    last = shell.run(*ADAPTIVE, "--store", "store", program=("-c", SMALL_CHUNKS))
+    assert last.reused > 0 < last.report["totals"]["generated"]
+    made = len(stored_in(shell.store))
+    check_scores(shell.store, made)
+    check_against_an_undisturbed_run(shell, last, ADAPTIVE)
+    again = shell.run(*ADAPTIVE, "--store", "store")
+    assert not again.started_an_engine
+    assert len(check_rollouts(shell.store, made)) == made
+
+
+def check_against_an_undisturbed_run(shell: Shell, last: Run, find: Sequence[str] = FIND) -> None:
     copy = shell.folder / "copy"
-    for part in ("rollouts", "scores"):
-        shutil.copytree(shell.store / part, copy / part)
+    for part in ("rollouts", "scores", "ahead"):
+        if (shell.store / part).exists():
+            shutil.copytree(shell.store / part, copy / part)
     shutil.copy(shell.store / "format.json", copy)
-    undisturbed = shell.run(*FIND, "--store", "copy")
+    undisturbed = shell.run(*find, "--store", "copy")
     assert not undisturbed.started_an_engine
     curated = [Path(shell.folder / run.report["curated"]) for run in (last, undisturbed)]
     assert parts(curated[0]) == parts(curated[1])

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
-from learnable.data.sources.drawing import hash_to_uniform
+from learnable.data.sources.chance import hash_to_uniform
 from learnable.data.sources.family import take_turns
 from learnable.data.sources.gym.configuring import (
     ENTRIES_PER_SEED,

@@ -15,8 +15,12 @@ def prompts(numbers: list[int]) -> list[Prompt]:
 
 def sides(clusters: list[str], share: float, seed: int = 0) -> dict[str, set[str]]:
     """Return on which sides the prompts of each cluster are."""
-    split = assign_splits(prompts(list(range(len(clusters)))), clusters, share, seed)
-    return {name: {p.split for p, own in zip(split, clusters, strict=True) if own == name} for name in set(clusters)}
+    found: dict[str, set[str]] = {name: set() for name in clusters}
+    for prompt, cluster in zip(
+        assign_splits(prompts(list(range(len(clusters)))), clusters, share, seed), clusters, strict=True
+    ):
+        found[cluster].add(prompt.split)
+    return found
 
 
 @given(st.lists(st.integers(0, 20), min_size=1), st.integers(0, 3), st.randoms())

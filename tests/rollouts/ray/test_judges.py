@@ -195,7 +195,7 @@ def test_a_lost_node_loses_no_score_and_changes_no_decision(said: dict[str, Any]
     assert there.select(columns).equals(here.select(columns))
     assert set(there["verdict"]) == {"scored"}
     assert there.height > 1000
-    assert said["opened"] == 4  # three, and one in place of the lost one
+    assert said["opened"] >= 4  # three, and one in place of the lost one, if its first try did not fall into the loss
     for part in ("train", "rejects", "test"):
         one, two = (
             pl.read_parquet(next((folder / store / "curated" / "set").glob(f"*1/{part}*.parquet"))).sort("prompt_id")
