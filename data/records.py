@@ -235,11 +235,9 @@ class Rollout:
     """One completion of one question, cut at `max_tokens`. `seed` is None where the engine could not take one.
 
     Where the policy thought first, `reasoning` is its thought with the tags around it, `reasoning_tokens` of the
-    `num_tokens`, and `completion` the answer after it: together they are what it wrote.
-
-    Text has U+FFFD where an engine gave half of a surrogate pair: what is judged is then what can be stored.
-    `token_ids` are the tokens that the policy drew, the end token among them; None where the engine does not tell.
-    `ahead` is one that was made before it was known that its group needs it: it counts once a run asks for it.
+    `num_tokens`, and `completion` the answer after it. Text has U+FFFD where an engine gave half of a surrogate pair:
+    what is judged is then what can be stored. `token_ids` are the tokens that the policy drew, the end token among
+    them; None where the engine does not tell. One that is `ahead` counts once a run asks for it.
     """
 
     question_id: str

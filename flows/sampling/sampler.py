@@ -142,10 +142,8 @@ class AdaptiveSampling:
         self.stored = 0  # rollouts that were in the ledger before
         self._endless = endless
         self._found = 0  # prompts to keep, as was told
-        self._shown, self._told = (
-            np.zeros(len(self.prompts), bool),
-            0,
-        )  # groups that were told of, and new rollouts then
+        self._shown = np.zeros(len(self.prompts), bool)  # groups that were told of
+        self._told = 0  # new rollouts then
         self._frontier = Frontier(schedule, table, settings, partial(_warm_up, collector))
         self._loop = EngineLoop(collector, settings)
 
@@ -317,22 +315,7 @@ class AdaptiveSampling:
         that could not be written, or a rollout that cannot be read.
         """
         schedule, settings = self.schedule, self.settings
-        groups = pl.DataFrame(
-            {
-                "prompt_id": self.prompts.prompt_ids,
-                "requested": schedule.requested,
-                "stopped": schedule.stopped,
-                "opening": schedule.opening,
-                "threshold": schedule.find_thresholds(),
-            }
-        )
-        if schedule.strata or settings.keep_unasked:
-            strata, rates = describe_prompts(schedule)
-            groups = groups.with_columns(
-                pl.Series("stratum", strata),
-                pl.Series("predicted_rate", rates, pl.Float64),
-                pl.Series("rejected", schedule.rejected),
-            )
+        groups = self._describe_groups()
         certified, gave_up = len(schedule.find_certified()), schedule.gave_up
         self.collector.finish()
         self.collector.ledger.append_marks(self.collector.draw, self.table.list_needed(schedule.requested), needed=True)
@@ -386,6 +369,24 @@ class AdaptiveSampling:
                 f"stopped: {self.collector.writer.saved:,} new rollouts are safe in {self.settings.store}, groups in "
                 "flight were dropped; the same command goes on from there"
             ) from interrupt
+
+    def _describe_groups(self) -> pl.DataFrame:
+        """Return where each group stands, a row a prompt: see `Collected`."""
+        schedule = self.schedule
+        groups = pl.DataFrame(
+            {
+                "prompt_id": self.prompts.prompt_ids,
+                "requested": schedule.requested,
+                "stopped": schedule.stopped,
+                "opening": schedule.opening,
+                "threshold": schedule.find_thresholds(),
+            }
+        )
+        if schedule.strata or self.settings.keep_unasked:
+            strata, rates = describe_prompts(schedule)
+            predicted, rejected = pl.Series(rates, dtype=pl.Float64), pl.Series(schedule.rejected)
+            groups = groups.with_columns(stratum=pl.Series(strata), predicted_rate=predicted, rejected=rejected)
+        return groups
 
     def _plan_before(self, round_: SamplingRound) -> SamplingPlan:
         """Forecast what lies ahead, before the rollouts of this round are there."""
