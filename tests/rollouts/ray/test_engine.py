@@ -46,7 +46,7 @@ def failure(call, *kinds):
     return "none"
 
 def idle_cpus(ray, wanted):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while (idle := ray.available_resources().get("CPU", 0)) != wanted and time.monotonic() < deadline:
         time.sleep(0.2)
     return idle

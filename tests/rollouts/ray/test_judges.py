@@ -36,7 +36,7 @@ class Nowhere:
     def score(self, completion, *, prompt, spec): ...
 
 class Misbehaving:
-    name, version, time_limit = "misbehaving", "1", 1.0
+    name, version, time_limit = "misbehaving", "1", 5.0
     def check_spec(self, spec): ...
     def score(self, completion, *, prompt, spec):
         from learnable.data.records import Score
@@ -109,15 +109,20 @@ class Watcher(Silence):
     def warn(self, text):
         self.warnings.append(text)
 
-def score(verifier, completions, spec="{}", workers=1):
+def score(verifier, completions, spec="{}", warning=None):  # where one is to come, each node starts and is waited for
     if ":" in verifier:
         trust_verifier(verifier)
-    run = SimpleNamespace(settings=CurateSettings(score_on=ADDRESS, workers=workers), conditions={})
+    run = SimpleNamespace(settings=CurateSettings(score_on=ADDRESS, workers=1), conditions={})
     watcher = Watcher()
     try:
         with watched_by(watcher), judges.open_judges(run, [verifier], lambda *_: None) as pool:
             jobs = [ScoreJob(verifier, completion, "", spec) for completion in completions]
+            if warning:
+                pool.warm_up([verifier])
             scores = [[each.reward, each.verdict, each.reason] for each in pool.submit(jobs).result()]
+            deadline = time.monotonic() + 100
+            while warning and not any(warning in text for text in watcher.warnings) and time.monotonic() < deadline:
+                time.sleep(0.1)
     except LearnableError as error:
         scores = str(error)
     return {"scores": scores, "warnings": watcher.warnings, "conditions": run.conditions}
@@ -125,7 +130,8 @@ def score(verifier, completions, spec="{}", workers=1):
 def main():
     said = {}
     spec = json.dumps({"entry": "double", "cases": [[[21], 42], [["ab"], "abab"]]})
-    said["programs"] = score("programs", ["def double(x):\\n    return 2 * x", "def double(x):\\n    return x"], spec)
+    programs = ["def double(x):\\n    return 2 * x", "def double(x):\\n    return x"]
+    said["programs"] = score("programs", programs, spec, "scores nothing")
     said["place"] = score("judge.py:place", ["x"])
     said["nowhere"] = score("judge.py:Nowhere", ["x"])
     said["misbehaving"] = score("judge.py:Misbehaving", ["0.25", "hang", "0.5", "die", "0.75"])
