@@ -143,7 +143,7 @@ class ChoiceVerifier:
     """
 
     name: str = "choice"
-    version: str = "3"
+    version: str = "4"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless `answer` is text and one of `choices`, and the options fit."""

@@ -32,6 +32,7 @@ _NEXT_LETTER = re.compile(r"[\s.,;:/|()\[\]*_`\"']*(?:(?:or|and)\b[\s(\[*_`\"']*
 _IN_A_LIST = re.compile(
     r"[\s*_(\[]*[A-Za-z](?!\w)[)\].*_]*\s*(?:\Z|[,;/|&]|(?:and|or)\s+[(*_]*[A-Za-z](?!\w)|[(\[*_]*[A-Za-z](?!\w))"
 )
+_JOINED = re.compile(r"(?:[|/&+]\s*|[\u2013\u2014-]\s+)[(\[*_]*[A-Za-z](?!\w| [a-z])")  # "(A) | (B)" lists letters
 _AND = re.compile(r"and\b", re.IGNORECASE)
 _NEW_LABEL = re.compile(r"[\s*_(]*[A-Za-z][*_]*[).:]")
 _SPACE = re.compile(r"\s+")
@@ -80,6 +81,7 @@ def _is_answer(text: str, answer: str) -> bool:
             or _OR_ELSE.match(text, label)
             or _AND.match(text, label)
             or _IN_A_LIST.match(text, label)
+            or _JOINED.match(text, label)
         )
     if not cut or wanted != _core(text[: cut.start()], answer) or _OR_ELSE.match(text, cut.start()):
         return False

@@ -116,6 +116,7 @@ def test_plain_forms_of_a_choice_count_whatever_was_thought(answer: str, form: s
     ),
     times=st.integers(1, 50),
 )
+@example(named=["A", "B", "C", "D"], joint=" | ", form="({})", frame="{}", times=1)
 def test_naming_every_choice_is_no_choice(named: list[str], joint: str, form: str, frame: str, times: int) -> None:
     text = frame.format(joint.join(form.format(one) for one in named * times))
     for answer in LETTERS:
