@@ -256,7 +256,7 @@ def test_parts_of_a_store_have_a_writer_each(root: UPath) -> None:
     with (
         hold_store(root, wait=0) as whole,
         pytest.raises(LearnableError, match=r"in use by process"),
-        hold_store(root, "p", wait=0.2, on_wait=told.append),
+        hold_store(root, "p", wait=1.0, on_wait=told.append),
     ):
         whole.check()
     assert len(told) == 1
