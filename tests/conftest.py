@@ -108,7 +108,7 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep ten thousand tests and what they import out of every search for garbage: that was half of a worker's time."""
+    """Keep ten thousand tests and what they import out of searches for garbage: they were half of a worker's time."""
     gc.freeze()
     gc.set_threshold(20_000, 50, 100)
     gc.enable()
