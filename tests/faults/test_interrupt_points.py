@@ -115,7 +115,7 @@ def interrupt(folder: Path, prompts: PromptSet, line: int, *, first_after: int |
     return ctrl_c.was_pressed
 
 
-@pytest.mark.parametrize(("first_after", "step"), [(None, 5), (5, 1)], ids=["the first", "a second"])
+@pytest.mark.parametrize(("first_after", "step"), [(None, 9), (5, 2)], ids=["the first", "a second"])
 def test_at_every_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_after: int | None, step: int) -> None:
     monkeypatch.setattr(chunks, "CHUNK_ROLLOUTS", CHUNK)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
