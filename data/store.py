@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import polars as pl
 from upath import UPath
 
 from learnable.data.errors import LearnableError
@@ -25,7 +24,7 @@ from learnable.data.ledger.upkeep import compact_used
 from learnable.data.storage.format import check_store, mark_store
 from learnable.data.storage.lock import hold_store
 from learnable.data.storage.places import PathOrUrl, find_place, local_path, make_folder, put, sweep
-from learnable.data.tables import frame_bytes
+from learnable.data.tables import Frame, frame_bytes
 
 
 def find_home(version: UPath) -> Store | None:
@@ -86,7 +85,7 @@ class Store:
         check_store(self.root)
         return self
 
-    def write_groups(self, run_id: str, groups: pl.DataFrame) -> None:
+    def write_groups(self, run_id: str, groups: Frame) -> None:
         """Write the run's decided groups, one row per prompt. Raises `LearnableError` when they cannot be written."""
         self.ledger.check_lock()
         path = self.root / "groups" / f"{run_id}.parquet"

@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 import pyarrow as pa
@@ -33,18 +33,25 @@ JSON_NAMES = {
 
 def prompts_table(prompts: Sequence[Prompt]) -> pa.Table:
     """Return one row per prompt. Raises `LearnableError` when text and chat prompts are mixed: one column, one type."""
-    kinds = {isinstance(prompt.prompt, str) for prompt in prompts}
-    if len(kinds) > 1:
-        raise LearnableError(
-            "text prompts and chat prompts cannot share one curated set, since a Parquet column has one type: "
-            "curate them in two runs, each with a `name` of its own"
-        )
-    schema = prompts_schema(CHAT_PROMPT if False in kinds else TEXT_PROMPT)
+    is_text = not len(prompts) or isinstance(prompts[0].prompt, str)
+    schema = prompts_schema(TEXT_PROMPT if is_text else CHAT_PROMPT)
     parts = (prompts[first : first + PROMPTS_AT_ONCE] for first in range(0, len(prompts), PROMPTS_AT_ONCE))
     return pa.concat_tables([schema.empty_table(), *(_prompts_part(part, schema) for part in parts)])
 
 
+def refuse_mixture(kinds: Collection[bool]) -> None:
+    """Raise `LearnableError` where some of these are True and some are not, as it is of prompts that are text."""
+    if len(set(kinds)) > 1:
+        raise LearnableError(
+            "text prompts and chat prompts cannot share one curated set, since a Parquet column has one type: "
+            "curate them in two runs, each with a `name` of its own"
+        )
+
+
 def _prompts_part(prompts: Sequence[Prompt], schema: pa.Schema) -> pa.Table:
+    refuse_mixture(
+        {schema.field("prompt").type == TEXT_PROMPT, *(isinstance(prompt.prompt, str) for prompt in prompts)}
+    )
     names = ("prompt_id", "problem_id", "verifier", "family", "form", "difficulty", "source", "split")
     columns = {name: [getattr(prompt, name) for prompt in prompts] for name in names}
     columns["prompt"] = [message_list(prompt.prompt) for prompt in prompts]
@@ -157,12 +164,21 @@ def parquet_bytes(table: pa.Table) -> bytes:
     return sink.getvalue()
 
 
-def frame_bytes(frame: pl.DataFrame) -> bytes:
+class Frame(Protocol):
+    """A frame, or what makes a part of one at a time."""
+
+    def __len__(self) -> int: ...
+
+    def slice(self, offset: int, length: int, /) -> pl.DataFrame:
+        """Return so many rows from one on."""
+
+
+def frame_bytes(frame: Frame) -> bytes:
     """Return the frame as a Parquet file, without a second copy of it as Arrow."""
     sink = io.BytesIO()
-    with pq.ParquetWriter(sink, frame.clear().to_arrow().schema, compression="zstd") as writer:
-        for part in frame.iter_slices(ROWS_AT_ONCE):
-            writer.write_table(part.to_arrow())
+    with pq.ParquetWriter(sink, frame.slice(0, 0).to_arrow().schema, compression="zstd") as writer:
+        for start in range(0, len(frame), ROWS_AT_ONCE):
+            writer.write_table(frame.slice(start, ROWS_AT_ONCE).to_arrow())
     return sink.getvalue()
 
 

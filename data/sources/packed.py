@@ -11,13 +11,17 @@ from operator import attrgetter, index
 from typing import SupportsIndex, overload
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from learnable.data.records import Prompt, Split
+from learnable.data.tables import prompts_table
 
 ID_BYTES = 10  # of `records.content_id`, which has twice as many hex digits
 OWN = ("prompt", "spec", "difficulty", "source", "columns", "named_problem")
 KIND = ("verifier", "family", "form")  # which many prompts share
+SIDES: tuple[Split, Split] = ("train", "test")
 
 _read_own, _read_kind = attrgetter(*OWN), attrgetter(*KIND)
 _setters = {name: getattr(Prompt, name).__set__ for name in Prompt.__dataclass_fields__}  # a frozen class has no others
@@ -41,6 +45,7 @@ class PackedPrompts(Sequence[Prompt]):
         self._kinds: list[tuple[str, str, str]] = []
         self._numbers: dict[tuple[str, str, str], int] = {}
         self._held_out = bytearray()
+        self._is_text, self._is_carrying = bytearray(), bytearray()  # a text and no chat; columns of the user's row
         for prompt in prompts:
             self.append(prompt)
 
@@ -55,6 +60,8 @@ class PackedPrompts(Sequence[Prompt]):
         self._ids += bytes.fromhex(prompt.prompt_id + prompt.question_id)
         self._kind_of.append(number)
         self._held_out.append(prompt.split == "test")
+        self._is_text.append(isinstance(prompt.prompt, str))
+        self._is_carrying.append(bool(prompt.columns))
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -98,9 +105,23 @@ class PackedPrompts(Sequence[Prompt]):
         return [self._kinds[number][1] for number in self._kind_of]
 
     @property
+    def kinds(self) -> set[bool]:
+        """Whether they are texts, or chats: True where there is a text, False where there is a chat."""
+        return {bool(is_text) for is_text in set(self._is_text)}
+
+    @property
+    def carry_columns(self) -> bool:
+        """Whether any has columns of the row that it was read from."""
+        return any(self._is_carrying)
+
+    @property
     def verifiers(self) -> set[str]:
         """What judges them."""
         return {self._kinds[number][0] for number in set(self._kind_of)}
+
+    def find_question(self, place: int) -> str:
+        """Return the id of the question that the prompt at a place asks."""
+        return self._read_id(place, 1)
 
     def take(self, places: Iterable[int]) -> PackedPrompts:
         """Return the prompts at these places, in this order."""
@@ -114,21 +135,31 @@ class PackedPrompts(Sequence[Prompt]):
         taken._ends = array("Q", accumulate(ends[place] - start for place, start in zip(chosen, starts, strict=True)))
         taken._kind_of = array("I", (self._kind_of[place] for place in chosen))
         taken._held_out = bytearray(self._held_out[place] for place in chosen)
+        taken._is_text = bytearray(self._is_text[place] for place in chosen)
+        taken._is_carrying = bytearray(self._is_carrying[place] for place in chosen)
         return taken
 
-    def in_order(self) -> PackedPrompts:
-        """Return the prompts in the order of their families, forms and ids."""
+    def list_rows(self) -> pl.DataFrame:
+        """Return a row a prompt, in the order of their families, forms and ids.
+
+        It has their `place` here, `prompt_id`, `verifier`, `family`, `form` and `split`: what takes little memory.
+        """
         kinds = [kind[1:] for kind in self._kinds]
         ranks = {kind: rank for rank, kind in enumerate(sorted(set(kinds)))}
-        rank_of = np.array([ranks[kind] for kind in kinds], np.int64)[np.array(self._kind_of)]
-        return self.take(np.lexsort((self.keys[:, 0], rank_of)).tolist())
+        kind_of = np.array(self._kind_of)
+        places = np.lexsort((self.keys[:, 0], np.array([ranks[kind] for kind in kinds], np.int64)[kind_of]))
+        columns = {"place": pl.Series(places, dtype=pl.UInt32), "prompt_id": self._write_ids(places)}
+        for name, texts in zip(KIND, zip(*self._kinds, strict=True), strict=bool(kinds)):
+            columns[name] = pl.Series(texts, dtype=pl.String).gather(kind_of[places])
+        sides = np.frombuffer(self._held_out, np.uint8)[places]
+        return pl.DataFrame({**columns, "split": pl.Series(SIDES, dtype=pl.String).gather(sides)})
 
     def with_split(self, held_out: Iterable[bool]) -> PackedPrompts:
         """Return the prompts, of which these are held out; they share their memory with those here."""
         split = PackedPrompts()
         split._packed, split._ends, split._ids = self._packed, self._ends, self._ids
         split._kind_of, split._kinds, split._numbers = self._kind_of, self._kinds, self._numbers
-        split._held_out = bytearray(held_out)
+        split._is_text, split._is_carrying, split._held_out = self._is_text, self._is_carrying, bytearray(held_out)
         return split
 
     def _make(self, number: int) -> Prompt:
@@ -137,15 +168,46 @@ class PackedPrompts(Sequence[Prompt]):
         prompt = object.__new__(Prompt)  # whose ids are known, and take two hashes to find
         for name, value in zip((*OWN, *KIND), (*values, *self._kinds[self._kind_of[number]]), strict=True):
             _setters[name](prompt, value)
-        side: Split = "test" if self._held_out[number] else "train"
-        _setters["split"](prompt, side)
+        _setters["split"](prompt, SIDES[self._held_out[number]])
         _setters["prompt_id"](prompt, self._read_id(number, 0))
         _setters["question_id"](prompt, self._read_id(number, 1))
         return prompt
 
+    def _write_ids(self, places: NDArray[np.int64]) -> pl.Series:
+        """Return the ids of the prompts at these places."""
+        ids = np.frombuffer(self._ids, np.uint8).reshape(-1, 2 * ID_BYTES)[places, :ID_BYTES].tobytes()
+        binary = pa.FixedSizeBinaryArray.from_buffers(pa.binary(ID_BYTES), len(places), [None, pa.py_buffer(ids)])
+        return pl.Series(binary.cast(pa.binary())).bin.encode("hex")
+
     def _read_id(self, number: int, which: int) -> str:
         start = (2 * number + which) * ID_BYTES
         return self._ids[start : start + ID_BYTES].hex()
+
+
+class PackedRows:
+    """What is known of prompts, a row each, without their texts: these join the rows that are looked at.
+
+    `rows` has the columns of `PackedPrompts.list_rows`, but for `place`, and any others.
+    """
+
+    def __init__(self, prompts: PackedPrompts, placed: pl.DataFrame) -> None:
+        self.rows = placed.drop("place")
+        self._prompts, self._places = prompts, placed["place"]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, rows: pl.Series) -> pl.DataFrame:
+        """Return some rows whole: the columns of `prompts_table` before the others."""
+        places = self._places.gather(rows).to_list()
+        # Of no rows too the column of prompts has the type that it has of all.
+        texts = pl.DataFrame(prompts_table(self._prompts.take(places or range(min(1, len(self._prompts))))))
+        others = self.rows[rows].drop("prompt_id", *KIND, "split")
+        return pl.concat([texts.head(len(places)), others], how="horizontal").rechunk()
+
+    def slice(self, start: int, length: int) -> pl.DataFrame:
+        """Return so many rows from one on, whole."""
+        return self[pl.int_range(start, min(start + length, len(self)), eager=True)]
 
 
 class IdIndex:

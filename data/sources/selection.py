@@ -56,10 +56,8 @@ class PromptSet:
 
     @property
     def everyone(self) -> PackedPrompts:
-        """All prompts, those that were dropped too, in the order of their families, forms and ids."""
-        if not self.dropped_prompts:
-            return self.prompts.in_order()
-        return PackedPrompts([*self.prompts, *self.dropped_prompts]).in_order()
+        """All prompts, those that were dropped too."""
+        return PackedPrompts([*self.prompts, *self.dropped_prompts]) if self.dropped_prompts else self.prompts
 
     @property
     def verifiers(self) -> list[str]:
@@ -116,7 +114,7 @@ def assign_splits(prompts: Sequence[Prompt], clusters: Sequence[str], share: flo
 def _refuse_mixture(prompts: PackedPrompts) -> None:
     """Raise `LearnableError` where the column of prompts could be neither text nor chat messages."""
     firsts: dict[bool, str] = {}
-    for prompt in prompts:
+    for prompt in prompts if len(prompts.kinds) > 1 else ():
         firsts.setdefault(isinstance(prompt.prompt, str), prompt.source)
     if len(firsts) > 1:
         raise LearnableError(

@@ -10,13 +10,14 @@ import polars as pl
 from learnable.data.curated.manifest import Finding
 from learnable.data.records import Row
 from learnable.filters.decisions.alike import Likeness, PromptComparison, compare_prompts
-from learnable.filters.statistics.variance import split_pool_variance
+from learnable.filters.statistics.variance import OPENING, split_pool_variance
 
 ENOUGH_PROMPTS = 8  # fewer say nothing of a form
 ENOUGH_ROLLOUTS = 100  # what never happens in 100 happens in fewer than 3 of 100 (95 % confidence)
 DEAD_SHARE = 0.7  # of a form's groups without any variance
 
 _FORM = ("family", "form")
+_READ = ("decision", "n", "mean", "std", "passes", "zero_std")
 
 
 def find_warnings(groups: pl.DataFrame, components: pl.DataFrame) -> list[Finding]:
@@ -26,7 +27,9 @@ def find_warnings(groups: pl.DataFrame, components: pl.DataFrame) -> list[Findin
         groups: rows of `filters.statistics.groups.group_stats` with `family`, `form` and `decision`.
         components: what `filters.statistics.forms.component_stats` says of the same rollouts.
     """
-    scored = groups.lazy().filter(pl.col("n") > 0)
+    # Few of a pool's columns, since rows are copied here.
+    columns = [name for name in (*_FORM, *_READ, *OPENING) if name in groups.columns]
+    scored = groups.lazy().select(columns).filter(pl.col("n") > 0)
     forms = _forms(scored)
     parts = components.filter((pl.col("prompts") >= ENOUGH_PROMPTS) & (pl.col("rollouts") >= ENOUGH_ROLLOUTS))
     return [

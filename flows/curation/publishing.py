@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
@@ -19,9 +19,11 @@ from learnable.data.curated.manifest import (
     Manifest,
     SummaryRow,
 )
+from learnable.data.sources.packed import PackedRows
 from learnable.filters.decisions.choosing import is_in_reserve
 from learnable.filters.decisions.evidence import find_length
-from learnable.filters.decisions.forecast import forecast
+from learnable.filters.decisions.forecast import POSTERIOR, forecast
+from learnable.filters.posterior.certificate import ZERO_STD_AT
 from learnable.filters.statistics.forms import summarise
 from learnable.flows.curation.chat import decide_chat
 from learnable.flows.curation.inspection import Inspection, with_unread
@@ -37,18 +39,20 @@ PROMPT_COLUMNS = ("prompt", "prompt_id", "verifier", "spec", "family", "form")
 DECISION = pl.col("decision").cast(pl.String)
 KEPT = DECISION == "keep"
 TRAINED = KEPT & (pl.col("split") == "train")
+PoolRows = pl.DataFrame | PackedRows
 
 
 @dataclass(frozen=True, slots=True)
 class PartRows:
     """A part of a curated set: the places of its rows in a pool, which are put together a shard at a time.
 
-    `more` has further columns, by `prompt_id`.
+    `more` has further columns, by `prompt_id`, beside these `columns`, or all, of the pool.
     """
 
-    pool: pl.DataFrame
+    pool: PoolRows
     places: pl.Series
     more: pl.DataFrame | None = None
+    columns: Sequence[str] | None = None
 
     def __len__(self) -> int:
         return len(self.places)
@@ -56,17 +60,19 @@ class PartRows:
     def slice(self, start: int, length: int) -> pl.DataFrame:
         """Return so many rows from one on, as they are written."""
         rows = self.pool[self.places.slice(start, length)]
+        if self.columns is not None:
+            rows = rows.select(self.columns)
         if self.more is not None:
             rows = rows.join(self.more, on="prompt_id", how="left", maintain_order="left")
         return rows.with_columns(cs.enum().cast(pl.String))
 
 
-def publish(run: Run, decided: pl.DataFrame, collected: Collected, inspection: Inspection) -> CuratedSet:
+def publish(run: Run, decided: PackedRows, collected: Collected, inspection: Inspection) -> CuratedSet:
     """Write the curated set: kept and held-out prompts, rejects with reasons, a control, demonstrations, preferences.
 
     Where the preset has a reserve, its prompts go to a part of their own instead of to the rejects.
     """
-    texts = read_completions(find_trained(decided), collected)
+    texts = read_completions(find_trained(decided.rows), collected, are_chats=are_chats(decided))
     parts = split_parts(run, decided, inspection.triage)
     parts["demonstrations"] = with_prompts(parts["train"], texts.best)
     parts["preferences"] = with_prompts(parts["train"], texts.pairs)
@@ -74,16 +80,21 @@ def publish(run: Run, decided: pl.DataFrame, collected: Collected, inspection: I
 
 
 def find_trained(decided: pl.DataFrame) -> pl.DataFrame:
-    """Return `prompt_id` and `prompt` of the prompts that are trained on."""
-    return decided.select("prompt_id", "prompt", "decision", "split").filter(TRAINED).select("prompt_id", "prompt")
+    """Return the `prompt_id` of the prompts that are trained on."""
+    return decided.select("prompt_id", "decision", "split").filter(TRAINED).select("prompt_id")
 
 
-def split_parts(run: Run, decided: pl.DataFrame, triage: pl.DataFrame) -> dict[str, PartRows]:
+def are_chats(decided: PoolRows) -> bool:
+    """Whether the prompts are chats, and no texts."""
+    return decided.slice(0, 0).schema["prompt"] != pl.String
+
+
+def split_parts(run: Run, decided: PoolRows, triage: pl.DataFrame) -> dict[str, PartRows]:
     """Return the parts of a curated set that are rows of its pool. `triage` says why prompts were never solved."""
     in_train, aside = pl.col("split") == "train", is_in_reserve(run.settings.preset)
 
     def find(condition: pl.Expr) -> pl.Series:
-        return decided.select(pl.arg_where(condition).alias("row"))["row"]
+        return _known(decided).select(pl.arg_where(condition).alias("row"))["row"]
 
     train, candidates = find(TRAINED), find(in_train & ~DECISION.is_in(NOT_SAMPLED))
     parts = {
@@ -109,8 +120,11 @@ class Completions:
     pairs: pl.DataFrame
 
 
-def read_completions(train: pl.DataFrame, collected: Collected) -> Completions:
-    """Return the completions that teach: of each kept prompt those that it has. A pair of equal texts is none."""
+def read_completions(train: pl.DataFrame, collected: Collected, *, are_chats: bool) -> Completions:
+    """Return the completions that teach: of each prompt of `train` those that it has. A pair of equal texts is none.
+
+    Where the prompts `are_chats`, completions are too.
+    """
     evidence = collected.evidence
     best, pairs = (rows.join(train, on="prompt_id", how="semi") for rows in (evidence.best, evidence.pairs))
     ends = [pairs.select("prompt_id", rollout_id=end) for end in ("chosen", "rejected")]
@@ -122,26 +136,32 @@ def read_completions(train: pl.DataFrame, collected: Collected) -> Completions:
     best = best.join(texts, on=["prompt_id", "rollout_id"], maintain_order="left")
     pairs = pairs.filter(pl.col("chosen_text") != pl.col("rejected_text"))
     pairs = pairs.with_columns(
-        chosen=_as_answer("chosen_text", train),
-        rejected=_as_answer("rejected_text", train),
+        chosen=_as_answer("chosen_text", are_chats=are_chats),
+        rejected=_as_answer("rejected_text", are_chats=are_chats),
         margin=pl.col("chosen_reward") - pl.col("rejected_reward"),
     )
     return Completions(
-        best.select("prompt_id", completion=_as_answer("completion", train)), pairs.drop("chosen_text", "rejected_text")
+        best.select("prompt_id", completion=_as_answer("completion", are_chats=are_chats)),
+        pairs.drop("chosen_text", "rejected_text"),
     )
 
 
-def _as_answer(text: str, train: pl.DataFrame) -> pl.Expr:
+def _as_answer(text: str, *, are_chats: bool) -> pl.Expr:
     """Return a column of texts as answers to the prompts: a chat's completion is a chat too."""
-    if train.schema["prompt"] == pl.String:
+    if not are_chats:
         return pl.col(text)
     return pl.concat_list(pl.struct(pl.lit("assistant").alias("role"), pl.col(text).alias("content")))
 
 
 def with_prompts(train: PartRows, completions: pl.DataFrame) -> PartRows:
     """Return the kept prompts that have completions, in their order, with these: a part for training on texts."""
-    has_some = train.pool["prompt_id"].gather(train.places).is_in(completions["prompt_id"].implode())
-    return PartRows(train.pool.select(PROMPT_COLUMNS), train.places.filter(has_some), completions)
+    has_some = _known(train.pool)["prompt_id"].gather(train.places).is_in(completions["prompt_id"].implode())
+    return PartRows(train.pool, train.places.filter(has_some), completions, PROMPT_COLUMNS)
+
+
+def _known(rows: PoolRows) -> pl.DataFrame:
+    """Return what is known of the prompts, without their texts where these are apart."""
+    return rows.rows if isinstance(rows, PackedRows) else rows
 
 
 def write_version(run: Run, parts: Mapping[str, PartRows], manifest: Manifest) -> CuratedSet:
@@ -160,7 +180,9 @@ def describe_rows(
 
     `graded` says of each family whether its rewards are more than pass and fail.
     """
-    kept = decided.filter(KEPT)
+    kept = (
+        decided.lazy().filter(KEPT).select("family", "p_keep", cs.by_name(*POSTERIOR, *ZERO_STD_AT.values())).collect()
+    )
     verifiers = {name: find_verifier(name) for name in decided["verifier"].unique().sort()}
     conditions = {name: run.conditions.get(name) or verifier_conditions(each) for name, each in verifiers.items()}
     return manifest.with_changes(
@@ -197,12 +219,12 @@ def _describe_import(engine: EngineSettings) -> ImportRecord | None:
     return ImportRecord(format=engine.format, files=engine.files)
 
 
-def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection: Inspection) -> Manifest:
+def _manifest(run: Run, decided: PackedRows, collected: Collected, inspection: Inspection) -> Manifest:
     settings = run.settings
     graded = {name: family_prior.graded for name, family_prior in collected.family_priors.items()}
     priors = {name: family_prior.to_json() for name, family_prior in sorted(collected.family_priors.items())}
     chat = None
-    if decided.schema["prompt"] != pl.String and (decision := decide_chat(settings)).is_on:
+    if are_chats(decided) and (decision := decide_chat(settings)).is_on:
         chat = ChatRecord(system_prompt=decision.system_prompt)
     manifest = Manifest(
         run_id=run.run_id,
@@ -225,4 +247,4 @@ def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection:
         test_share=settings.test_share,
         seed=settings.seed,
     )
-    return describe_rows(run, manifest, decided, graded, inspection)
+    return describe_rows(run, manifest, decided.rows, graded, inspection)

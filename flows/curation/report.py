@@ -127,7 +127,7 @@ def build_report(
 ) -> CurationReport:
     """Return the run's report. `decided` has a row a prompt, as `decide_groups` returns them."""
     forms, manifest = with_unread(summary_rows(decided, "family", "form"), inspection.unread), curated.manifest
-    kept = decided.filter(pl.col("decision") == "keep")
+    kept = decided.select("decision", "p_keep", "usable_at_g").filter(pl.col("decision") == "keep")
     precision, rollouts = kept["p_keep"].mean(), int(decided["rollouts"].sum())
     return CurationReport(
         run_id=run.run_id,

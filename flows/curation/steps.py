@@ -20,8 +20,9 @@ from learnable.data.sources.files.prompts import file_prompts
 from learnable.data.sources.files.templates import read_template
 from learnable.data.sources.gym.location import is_gym
 from learnable.data.sources.gym.prompts import gym_prompts
+from learnable.data.sources.packed import PackedRows
 from learnable.data.sources.selection import PromptSet, assign_splits, select_prompts
-from learnable.data.tables import carried_table, prompts_table
+from learnable.data.tables import carried_table, refuse_mixture
 from learnable.filters.decisions.choosing import choose, expected_within_variance
 from learnable.filters.decisions.decide import REASONS, decide, decide_certified, decide_predicted, trim_to_precision
 from learnable.filters.decisions.evidence import PROMPT_ORDER
@@ -196,16 +197,17 @@ def roll_out_and_score(run: Run, prompts: PromptSet) -> Collected:
             return sampling.collected()
 
 
-def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.DataFrame:
-    """Decide each group by its certificate, and choose among them.
+def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> PackedRows:
+    """Decide each group by its certificate, and choose among them. Takes the rows by prompt out of `collected`.
 
     Returns a row a prompt: its columns, its statistics, its certificate, its decision, and the users' own columns.
-    Prompts that were not looked at, since the goal was reached before, are left out.
+    Prompts that were not looked at, since the goal was reached before, are left out. Raises `LearnableError` where
+    some prompts are text and some are chats.
     """
-    # One table for all of them, so that a column of text or of chats has one type even where none was dropped. They
-    # are in order before: of a large pool, sorting the table would take the memory for a second one.
     everybody = prompts.everyone
-    everyone = pl.DataFrame(prompts_table(everybody)).lazy()
+    refuse_mixture(everybody.kinds)
+    # They are in order before: of a large pool, sorting the table would take the memory for a second one.
+    everyone = everybody.list_rows().lazy()
     # A skipped prompt has no rollouts and stays in the table as not_scored.
     certified = _line_up(everyone.collect(), collected)
     dropped = everyone.join(prompts.dropped.lazy(), on="prompt_id").cast({"decision": pl.Enum(REASONS)})
@@ -215,10 +217,10 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
     decided = pl.concat(parts, how="diagonal")
     if len(parts) > 2 or prompts.dropped_prompts:
         decided = decided.with_columns(pl.col("rollouts", "tokens").fill_null(0)).sort(PROMPT_ORDER)
-    carried = pl.LazyFrame(carried_table(everybody))
-    if len(carried.collect_schema()) > 1:
+    if everybody.carry_columns:
+        carried = pl.LazyFrame(carried_table(everybody))
         decided = decided.join(carried, on="prompt_id", how="left", maintain_order="left")
-    return decided.collect()
+    return PackedRows(everybody, decided.collect())
 
 
 def _line_up(everyone: pl.DataFrame, collected: Collected) -> pl.DataFrame:
@@ -239,7 +241,9 @@ def _line_up(everyone: pl.DataFrame, collected: Collected) -> pl.DataFrame:
         .collect()
     )
     prompts = everyone if rows.height == everyone.height else everyone[rows["_row"]]
-    of_rollouts = found.drop("prompt_id").select(pl.all().gather(rows["_found"]))
+    names = [name for name in found.columns if name != "prompt_id"]
+    # A column at a time leaves what was found: of a large pool, a second copy would take as much memory as all else.
+    of_rollouts = pl.DataFrame([found.drop_in_place(name).gather(rows["_found"]) for name in names])
     joined = pl.concat([prompts, rows.drop("prompt_id", "_row", "_found"), of_rollouts], how="horizontal")
     return joined.with_columns(pl.col("rollouts", "tokens").fill_null(0))
 

@@ -77,7 +77,7 @@ def _roll_out(settings: CurateSettings, policy: Policy, prompts: Sequence[Prompt
         sampling.interruptible(),
     ):
         sampling.collector.settle()
-        sampling.generate(sampling.find_missing(sampling.schedule.request_pilot()))
+        sampling.generate(sampling.schedule.request_pilot())
         sampling.collector.finish()
         rows = [group_stats(part.lazy(), ks=()).select(COUNTED).collect() for part in sampling.scan().parts()]
         return pl.concat(rows), sampling.generated

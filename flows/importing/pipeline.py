@@ -327,13 +327,13 @@ def _collect(run: Run, pool: PromptSet) -> Collected:
 
 def _publish(run: Run, pool: PromptSet, collected: Collected, started: float) -> CurationReport:
     decided = decide_groups(run, pool, collected)
-    inspection = inspect_pool(decided, collected)
+    inspection = inspect_pool(decided.rows, collected)
     curated = publish(run, decided, collected, inspection)
     write_beside(curated, run.store)
     if curated.manifest.run_id == run.run_id:  # else the last version says the same
         run.store.write_groups(run.run_id, decided)
     seconds = time.monotonic() - started
-    report = build_report(run, pool, decided, curated, collected, inspection, seconds=seconds)
+    report = build_report(run, pool, decided.rows, curated, collected, inspection, seconds=seconds)
     for warning in find_warnings(report):
         progress().warn(warning)
     return report

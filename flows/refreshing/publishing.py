@@ -21,6 +21,7 @@ from learnable.filters.refresh.staleness import Drifts
 from learnable.flows.curation.inspection import Inspection, inspect_pool
 from learnable.flows.curation.publishing import (
     KEPT,
+    are_chats,
     describe_family_lengths,
     describe_lengths,
     describe_rows,
@@ -104,7 +105,7 @@ def publish_next(run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: Re
     rolled = decided.filter(pl.col("prompt_id").is_in(list(outcome.prompt_ids)))
     inspection = inspect_pool(rolled, outcome.collected)
     parts = split_parts(run, decided, _triage(pool, outcome, inspection))
-    texts = read_completions(find_trained(decided), outcome.collected)
+    texts = read_completions(find_trained(decided), outcome.collected, are_chats=are_chats(decided))
     for part, completions in (("demonstrations", texts.best), ("preferences", texts.pairs)):
         parts[part] = with_prompts(parts["train"], _carry_on(pool, part, completions))
     return write_version(run, parts, _manifest(run, pool, decided, outcome, inspection))

@@ -54,7 +54,8 @@ def resample(run: Run, prompts: Sequence[Prompt], before: Resampled | None = Non
     # One by one: a preset, and a goal for precision, are about the whole set.
     budget, preset = replace(run.settings.budget, precision=None), Preset("band", band=run.settings.band)
     alone = replace(run, settings=replace(run.settings, budget=budget, preset=preset))
-    return Resampled([prompt.prompt_id for prompt in prompts], decide_groups(alone, chosen, collected), collected)
+    decided = decide_groups(alone, chosen, collected)
+    return Resampled([prompt.prompt_id for prompt in prompts], decided.slice(0, len(decided)), collected)
 
 
 def _find_ends(prompts: Sequence[Prompt], before: Resampled) -> tuple[Indices, Indices]:

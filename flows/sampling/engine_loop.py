@@ -49,17 +49,26 @@ class Source(Protocol):
 class RequestQueue:
     """What the engine has not been asked for yet: groups under way before new ones. It fills while it is read.
 
+    What comes `later` is looked for a part at a time, when there is nothing else.
+
     So an engine that has room again after the end of this iterator had better ask it again.
     """
 
-    def __init__(self, seed: int, fill: Callable[[], None] | None = None) -> None:
-        self._seed, self._fill = seed, fill
+    def __init__(
+        self, seed: int, fill: Callable[[], None] | None = None, later: Iterable[Iterable[MissingRollouts]] = ()
+    ) -> None:
+        self._seed, self._fill, self._later = seed, fill, iter(later)
         self._under_way: deque[MissingRollouts] = deque()
         self._new: deque[MissingRollouts] = deque()
         self.sent: dict[tuple[str, int], MissingRollouts] = {}  # and not answered, by question and first index
 
     def __len__(self) -> int:
         return len(self._under_way) + len(self._new)
+
+    def __bool__(self) -> bool:
+        while not len(self) and (part := next(self._later, None)) is not None:
+            self.add(part)
+        return len(self) > 0
 
     def __iter__(self) -> Self:
         return self
@@ -101,16 +110,19 @@ class EngineLoop:
         """Say how many rollouts there may be in the end, so that progress has something to be measured by."""
         self.expected = rollouts
 
-    def generate(self, missing: Collection[MissingRollouts], source: Source | None = None) -> set[str]:
+    def generate(
+        self, missing: Iterable[Iterable[MissingRollouts]], rollouts: int = 0, source: Source | None = None
+    ) -> set[str]:
         """Request everything that is missing; an engine that fails is started anew, after growing pauses.
 
-        While the engine answers, `source` says what else to request; without one, this returns the ids of the questions
-        that the engine refused. Raises `LearnableError` when it fails `ATTEMPTS` times without an answer in between:
-        what is still missing then is not scored.
+        The parts of what is missing, of so many `rollouts`, are listed as they come to be requested. While the engine
+        answers, `source` says what else to request; without one, this returns the ids of the questions that the engine
+        refused. Raises `LearnableError` when it fails `ATTEMPTS` times without an answer in between: what is still
+        missing then is not scored.
         """
         self._source, self._refused = source, set()
-        self._queue = RequestQueue(self.settings.seed, self._fill if source else None)
-        self._add(missing)
+        self.total += rollouts
+        self._queue = RequestQueue(self.settings.seed, self._fill if source else None, missing)
         try:
             while self._queue:
                 self._request_until_answered()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +18,9 @@ from learnable.flows.sampling.missing import MissingRollouts, drop_long_prompts,
 from learnable.flows.sampling.reward_table import RewardTable
 from learnable.flows.settings import CurateSettings
 
+PROMPTS_AT_ONCE = 4096  # whose missing rollouts are listed
+FITS, TOO_LONG = 1, -1
+
 
 class Frontier:
     """Follows a schedule: what the ledger has of its requests is taken from there, what it lacks is to be generated."""
@@ -28,8 +31,9 @@ class Frontier:
         self.schedule = schedule
         self.table = table
         self._settings, self._prepare = settings, prepare  # before the engine starts
-        self._fit: set[str] = set()  # questions that the engine has room for
-        self._long: set[str] = set()  # and those that are too long for it
+        self._is_started = False  # the engine
+        # Whether the engine has room for a question, by its first prompt: `FITS`, `TOO_LONG`, or 0 where it is unknown.
+        self._room = np.zeros(len(table.prompts), np.int8)
         self._seeds: dict[str, dict[int, int]] = {}  # of rollouts to be drawn again, by question and index
         # Rollouts on their way, by question, where several prompts share it and one may ask after another.
         self._on_the_way: dict[str, set[int]] = {}
@@ -44,18 +48,41 @@ class Frontier:
 
     def find_missing(self, round_: SamplingRound) -> list[MissingRollouts]:
         """Return the rollouts of a round that the ledger lacks, once for the prompts that share a question."""
-        ranges = list(zip(round_.prompts.tolist(), round_.first.tolist(), round_.end.tolist(), strict=True))
+        return [run for part in self.list_missing(round_) for run in part]
+
+    def list_missing(self, round_: SamplingRound) -> Iterator[list[MissingRollouts]]:
+        """Yield what `find_missing` returns, of a part of the prompts at a time: of millions it takes gigabytes."""
+        asked: dict[str, set[int]] = {}  # rollouts of questions that prompts of several parts may share
+        for start in range(0, len(round_), PROMPTS_AT_ONCE):
+            part = slice(start, start + PROMPTS_AT_ONCE)
+            columns = (round_.prompts[part].tolist(), round_.first[part].tolist(), round_.end[part].tolist())
+            yield self._list_part(list(zip(*columns, strict=True)), asked)
+
+    def _list_part(self, ranges: Sequence[tuple[int, int, int]], asked: dict[str, set[int]]) -> list[MissingRollouts]:
         prompts, asking = self.table.prompts, dict[str, list[int]]()
         for place, (row, _, _) in enumerate(ranges):
-            asking.setdefault(prompts[row].question_id, []).append(place)
+            asking.setdefault(prompts.find_question(row), []).append(place)
         missing: list[MissingRollouts] = []
         for question_id, places in asking.items():
-            indices: set[int] = set()  # of one question at a time: a large pool has millions of them
+            indices: set[int] = set()
             for row, first, end in (ranges[place] for place in places):
                 indices.update((np.flatnonzero(~self.table.have[row, first:end]) + first).tolist())
-            prompt = prompts[ranges[places[0]][0]]
-            missing += find_runs(prompt, sorted(indices), self._seeds.get(question_id, {}))
+            if len(self.table.rows_of[question_id]) > 1:
+                indices -= asked.setdefault(question_id, set())
+                asked[question_id] |= indices
+            if indices:
+                prompt = prompts[ranges[places[0]][0]]
+                missing += find_runs(prompt, sorted(indices), self._seeds.get(question_id, {}))
         return missing
+
+    def count_missing(self, round_: SamplingRound) -> int:
+        """Return how many rollouts of a round the ledger lacks, for each of the prompts that share a question."""
+        columns, count = np.arange(self.table.have.shape[1])[None, :], 0
+        for start in range(0, len(round_), PROMPTS_AT_ONCE):
+            part = slice(start, start + PROMPTS_AT_ONCE)
+            asked = (columns >= round_.first[part, None]) & (columns < round_.end[part, None])
+            count += int((asked & ~self.table.have[round_.prompts[part]]).sum())
+        return count
 
     def follow(self, round_: SamplingRound, *, until_missing: bool = False) -> list[MissingRollouts]:
         """Go on from a round as far as the ledger reaches, and return what it lacks on the way there.
@@ -120,23 +147,26 @@ class Frontier:
 
     def find_fitting(self, missing: Sequence[MissingRollouts]) -> tuple[list[MissingRollouts], set[str]]:
         """Return what the engine can be asked for, and the questions that are too long for it; start it first."""
-        known = self._fit, self._long
-        if new := [m for m in missing if not any(m.prompt.question_id in questions for questions in known)]:
+        rows = [self.table.rows_of[m.prompt.question_id][0] for m in missing]
+        if new := [m for m, row in zip(missing, rows, strict=True) if not self._room[row]]:
             self._look_for_long(new)
-        fit = [m for m in missing if m.prompt.question_id not in self._long]
-        return fit, {m.prompt.question_id for m in missing} & self._long
+        has_room = (self._room[rows] == FITS).tolist()
+        fit = [m for m, fits in zip(missing, has_room, strict=True) if fits]
+        return fit, {m.prompt.question_id for m, fits in zip(missing, has_room, strict=True) if not fits}
 
     def _look_for_long(self, new: Sequence[MissingRollouts]) -> None:
-        if not self._fit:
+        is_first = not self._is_started
+        if is_first:
             self._prepare()
             progress().stage("Starting the engine")
         engine = engine_for(self._settings)
-        if not self._fit:
+        if is_first:
             progress().stage("Rolling out")
-        fit, long = drop_long_prompts(new, engine, is_first=not self._fit)
-        self._fit.update(m.prompt.question_id for m in fit)
+        self._is_started = True
+        _, long = drop_long_prompts(new, engine, is_first=is_first)
+        self._room[[self.table.rows_of[m.prompt.question_id][0] for m in new]] = FITS
         if dropped := {prompt.question_id for prompt in long}:
-            self._long |= dropped
+            self._room[[self.table.rows_of[question_id][0] for question_id in dropped]] = TOO_LONG
             unasked = sum(m.count for m in new if m.prompt.question_id in dropped)
             self.table.note_silence(f"longer than the policy's context of {engine.max_context} tokens", unasked)
 

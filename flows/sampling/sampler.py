@@ -168,7 +168,8 @@ class AdaptiveSampling:
             return bool(missing)
         self._tell(show=False)
         if missing:
-            self._loop.generate(self._frontier.ask(missing), self)
+            asked = self._frontier.ask(missing)
+            self._loop.generate([asked], sum(run.count for run in asked), self)
             self.table.check_answers()
             self._tell()
         return False
@@ -176,16 +177,16 @@ class AdaptiveSampling:
     def _run_rounds(self, *, until_missing: bool) -> bool:
         round_, announced = self.schedule.request_pilot(), self.settings.budget.want is None
         while len(round_) and not self.schedule.goal_reached:
-            missing = self.find_missing(round_)
+            missing = self._frontier.count_missing(round_)
             if missing and until_missing:
                 return True
             if missing and not announced and self.schedule.rules:
                 progress().note(str(self._plan_before(round_)))
                 announced = True
-            self.generate(missing)
+            self.generate(round_)
             self.collector.components.tell()
             round_ = self.schedule.request_next_round()
-            self._tell(show=bool(missing))
+            self._tell(show=missing > 0)
         return False
 
     def go_on(self, silent: Collection[str]) -> list[MissingRollouts]:
@@ -259,33 +260,37 @@ class AdaptiveSampling:
             size, (tokens, count) = self.settings.group_size, self.table.tokens.sum(axis=1)
             each = tokens / count if count else None
             return plan_fixed(len(self.prompts), size, int(self.table.have[:, :size].sum()), each)
-        self.generate(self.find_missing(round_))
+        self.generate(round_)
         self.collector.components.tell()
         while (
             len(round_ := self.schedule.request_next_round())
             and not self.schedule.goal_reached
-            and not self.find_missing(round_)
+            and not self._frontier.count_missing(round_)
         ):
             pass
         return self._plan_before(round_)
 
-    def find_missing(self, round_: SamplingRound) -> list[MissingRollouts]:
-        """Return the rollouts of a round that the ledger lacks, once for the prompts that share a question."""
-        return self._frontier.find_missing(round_)
-
-    def generate(self, missing: Sequence[MissingRollouts]) -> None:
-        """Let the engine generate what is missing, and take in its scores.
+    def generate(self, round_: SamplingRound) -> None:
+        """Let the engine generate what the ledger lacks of a round, and take in its scores.
 
         Raises `LearnableError` as `run` does, `NothingAnsweredError` where no prompt of the pool has any answer.
         """
-        if not missing:
+        if not (missing := self._frontier.count_missing(round_)):
             return
-        fit, long = self._frontier.find_fitting(missing)
-        refused = self._loop.generate(fit)
+        long: set[str] = set()
+        refused = self._loop.generate(self._list_fitting(round_, long), missing)
         self.collector.settle()
         silent = [row for question_id in sorted(long | refused) for row in self.table.rows_of[question_id]]
         self.schedule.give_up(np.array(silent, dtype=np.int64))
         self.table.check_answers()
+
+    def _list_fitting(self, round_: SamplingRound, long: set[str]) -> Iterator[list[MissingRollouts]]:
+        """Yield what is to be requested for a round, and note the questions that are too long for the engine."""
+        for missing in self._frontier.list_missing(round_):
+            fit, too_long = self._frontier.find_fitting(missing)
+            self._loop.total -= sum(run.count for run in missing) - sum(run.count for run in fit)
+            long |= too_long
+            yield fit
 
     def count_stored(self) -> None:
         """Let every group count what else the ledger has of it without a gap, as far as any run has asked for it."""
@@ -305,7 +310,7 @@ class AdaptiveSampling:
         ends = np.minimum(ends, self.schedule.rewards.shape[1])
         more = ends > self.schedule.requested[rows]
         round_ = SamplingRound(rows[more], self.schedule.requested[rows[more]].copy(), ends[more])
-        self.generate(self.find_missing(round_))
+        self.generate(round_)
         self.schedule.requested[round_.prompts] = round_.end
 
     def collected(self) -> Collected:

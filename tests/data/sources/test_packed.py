@@ -6,12 +6,15 @@ from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 from learnable.data.records import Message, Prompt
-from learnable.data.sources.packed import IdIndex, PackedPrompts
+from learnable.data.sources.packed import IdIndex, PackedPrompts, PackedRows
+from learnable.data.tables import prompts_table
 
 json_values: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
@@ -58,7 +61,20 @@ def test_what_is_taken_or_split_is_a_pool_of_its_own(pool: list[Prompt], data: s
     assert taken == [*(pool[place] for place in places), pool[0]]
     assert packed.with_split(True for _ in pool) == [replace(prompt, split="test") for prompt in pool]
     assert packed == pool
-    assert packed.in_order() == sorted(pool, key=lambda prompt: (prompt.family, prompt.form, prompt.prompt_id))
+
+
+@given(st.lists(prompts, min_size=1, max_size=8))
+def test_rows_without_texts_are_made_whole_as_a_table_has_them(pool: list[Prompt]) -> None:
+    alike = [prompt for prompt in pool if isinstance(prompt.prompt, str) == isinstance(pool[0].prompt, str)]
+    packed = PackedPrompts(alike)
+    assert (packed.kinds, packed.carry_columns) == ({isinstance(pool[0].prompt, str)}, any(p.columns for p in alike))
+    in_order = sorted(alike, key=lambda prompt: (prompt.family, prompt.form, prompt.prompt_id))
+    whole = pl.DataFrame(prompts_table(in_order)).with_columns(more=pl.int_range(pl.len()))
+    rows = PackedRows(packed, packed.list_rows().with_columns(more=pl.int_range(pl.len())))
+    assert_frame_equal(rows.rows, whole.select(rows.rows.columns))
+    assert_frame_equal(rows.slice(0, len(alike) + 1), whole)
+    assert_frame_equal(rows.slice(1, 2), whole.slice(1, 2))
+    assert rows.slice(0, 0).schema == whole.schema
 
 
 @given(st.lists(prompts, max_size=8))
