@@ -52,13 +52,13 @@ class Frontier:
 
     def list_missing(self, round_: SamplingRound) -> Iterator[list[MissingRollouts]]:
         """Yield what `find_missing` returns, of a part of the prompts at a time: of millions it takes gigabytes."""
-        asked: dict[str, set[int]] = {}  # rollouts of questions that prompts of several parts may share
+        listed: dict[str, set[int]] = {}  # rollouts of questions that prompts of several parts may share
         for start in range(0, len(round_), PROMPTS_AT_ONCE):
             part = slice(start, start + PROMPTS_AT_ONCE)
             columns = (round_.prompts[part].tolist(), round_.first[part].tolist(), round_.end[part].tolist())
-            yield self._list_part(list(zip(*columns, strict=True)), asked)
+            yield self._list_part(list(zip(*columns, strict=True)), listed)
 
-    def _list_part(self, ranges: Sequence[tuple[int, int, int]], asked: dict[str, set[int]]) -> list[MissingRollouts]:
+    def _list_part(self, ranges: Sequence[tuple[int, int, int]], listed: dict[str, set[int]]) -> list[MissingRollouts]:
         prompts, asking = self.table.prompts, dict[str, list[int]]()
         for place, (row, _, _) in enumerate(ranges):
             asking.setdefault(prompts.find_question(row), []).append(place)
@@ -68,8 +68,8 @@ class Frontier:
             for row, first, end in (ranges[place] for place in places):
                 indices.update((np.flatnonzero(~self.table.have[row, first:end]) + first).tolist())
             if len(self.table.rows_of[question_id]) > 1:
-                indices -= asked.setdefault(question_id, set())
-                asked[question_id] |= indices
+                indices -= listed.setdefault(question_id, set())
+                listed[question_id] |= indices
             if indices:
                 prompt = prompts[ranges[places[0]][0]]
                 missing += find_runs(prompt, sorted(indices), self._seeds.get(question_id, {}))
@@ -80,8 +80,8 @@ class Frontier:
         columns, count = np.arange(self.table.have.shape[1])[None, :], 0
         for start in range(0, len(round_), PROMPTS_AT_ONCE):
             part = slice(start, start + PROMPTS_AT_ONCE)
-            asked = (columns >= round_.first[part, None]) & (columns < round_.end[part, None])
-            count += int((asked & ~self.table.have[round_.prompts[part]]).sum())
+            is_in_round = (columns >= round_.first[part, None]) & (columns < round_.end[part, None])
+            count += int((is_in_round & ~self.table.have[round_.prompts[part]]).sum())
         return count
 
     def follow(self, round_: SamplingRound, *, until_missing: bool = False) -> list[MissingRollouts]:

@@ -168,8 +168,8 @@ class AdaptiveSampling:
             return bool(missing)
         self._tell(show=False)
         if missing:
-            asked = self._frontier.ask(missing)
-            self._loop.generate([asked], sum(run.count for run in asked), self)
+            requests = self._frontier.ask(missing)
+            self._loop.generate([requests], sum(run.count for run in requests), self)
             self.table.check_answers()
             self._tell()
         return False
