@@ -69,7 +69,9 @@ def _curate(run: Run, step: Step, given: PromptSet | None, started: float) -> tu
     collected = collected.without_groups()
     give_back()
     store.write_groups(run.run_id, decided)
+    give_back()
     inspection = step(inspect_pool)(decided.rows, collected)
     curated = step(publish)(run, decided, collected, inspection)
+    give_back()
     seconds = time.monotonic() - started
     return build_report(run, prompts, decided.rows, curated, collected, inspection, seconds=seconds), curated
