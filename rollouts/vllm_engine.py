@@ -41,6 +41,7 @@ OPTIONS_ELSEWHERE = {
     "model": "name the policy with `policy`",
     "chat_template": "prompts are written with the template of the policy's own tokenizer: put it there",
 }
+ENCODED_PROMPTS = 4_096  # whose tokens are kept, the latest
 LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # that vLLM's `max_lora_rank` may be
 
 
@@ -85,9 +86,10 @@ class VLLMEngine:
         engine = self.llm.llm_engine
         queue = iter(requests)
         in_flight: dict[str, GroupRequest] = {}
+        encoded: dict[str, list[int]] = {}
         try:
             while True:
-                self._fill(in_flight, queue, sampling)
+                self._fill(in_flight, queue, sampling, encoded)
                 if not in_flight:
                     return
                 for output in self._step():
@@ -125,15 +127,28 @@ class VLLMEngine:
         except Exception as error:  # whatever it is: memory, a device, a bug
             raise EngineError(f"vLLM failed: {type(error).__name__}: {error}".splitlines()[0]) from error
 
-    def _fill(self, in_flight: dict[str, GroupRequest], queue: Iterator[GroupRequest], sampling: Sampling) -> None:
+    def _fill(
+        self,
+        in_flight: dict[str, GroupRequest],
+        queue: Iterator[GroupRequest],
+        sampling: Sampling,
+        encoded: dict[str, list[int]],
+    ) -> None:
         # As many wait as are worked on, so the engine never waits for us.
         while self.idle_slots > -self._slots and (request := next(queue, None)) is not None:
             request_id = uuid.uuid4().hex
-            ids = encode_prompt(self._tokenizer, request.prompt, sampling.template_args)
-            tokens = {"prompt_token_ids": ids}
+            tokens = {"prompt_token_ids": self._encode(request.prompt, sampling, encoded)}
             params = make_sampling_params(request, sampling)
             self.llm.llm_engine.add_request(request_id, tokens, params, lora_request=self._adapter)
             in_flight[request_id] = request
+
+    def _encode(self, prompt: Prompt, sampling: Sampling, encoded: dict[str, list[int]]) -> list[int]:
+        """Return the tokens of a prompt, which a group that stops by itself asks again for each block."""
+        if prompt.question_id not in encoded:
+            if len(encoded) == ENCODED_PROMPTS:
+                del encoded[next(iter(encoded))]
+            encoded[prompt.question_id] = encode_prompt(self._tokenizer, prompt, sampling.template_args)
+        return list(encoded[prompt.question_id])
 
     def _answer(self, request: GroupRequest, output: Any, sampling: Sampling) -> Answer:
         children = list(islice(output.outputs, request.group_size))

@@ -23,6 +23,7 @@ from typing import TypeVar
 
 from benchmarks.figures import make_parser, write_figures
 from learnable.data.records import Sampling
+from learnable.filters.posterior.fitting import fit_smooth_once
 from learnable.filters.stopping.budget import SamplingBudget, SamplingMode
 from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.engines import engine_for
@@ -69,6 +70,7 @@ def measure(prompts: int, repeats: int, sampling: SamplingMode, families: Sequen
     tokens = rollouts = 0
     for _ in range(repeats + 1):
         requests.clear()
+        fit_smooth_once.cache_clear()  # a run has a process of its own
         with tempfile.TemporaryDirectory() as store:
             curation, curation_processor, _ = _timed(partial(run_curation, replace(settings, store=store)))
         bare, bare_processor, tokens = _timed(lambda: _generate_bare(engine, settings, requests))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ def fit_belief(n: ArrayLike, s: ArrayLike, pool: FittedBelief | None = None) -> 
     if count < MIN_GROUPS:
         return FittedBelief()
     grid = _Grid(sizes, sums)
-    bases = [grid.fit_smooth(), *([] if known is None else [known.belief.weights])]
+    bases = [fit_smooth_once(sizes.tobytes(), sums.tobytes()), *([] if known is None else [known.belief.weights])]
     choices = [(*_choose([grid], [grid.compare(base, bases[0])]), base) for base in bases]
     place, _, base = max(choices, key=lambda each: each[1])
     return FittedBelief(Belief(grid.weigh(base, STRENGTHS[place - 1]) if place else base), count)
@@ -209,6 +210,14 @@ class _Grid:
             ratios = counts / np.maximum(self.likelihood @ weights.T, 1e-300)
             weights = (weights * (ratios.T @ self.likelihood) + strengths[:, None] * base) / total
         return weights
+
+
+@lru_cache(maxsize=64)
+def fit_smooth_once(sizes: bytes, sums: bytes) -> Values:
+    """Return `_Grid.fit_smooth` of groups: where a family is all there is of its kind, its pool asks the same."""
+    weights = _Grid(np.frombuffer(sizes), np.frombuffer(sums)).fit_smooth()
+    weights.flags.writeable = False
+    return weights
 
 
 def _choose(grids: Sequence[_Grid], gains: Sequence[Values]) -> tuple[int, float]:

@@ -140,8 +140,11 @@ def _log_dirichlet(shapes: Values, counts: Values) -> Values:
     drawn = counts.astype(np.int64)
     steps = np.arange(int(drawn.sum(axis=1).max(initial=0)) + 1.0)
     logs = np.zeros((len(counts), len(shapes)))
-    for value, shape in enumerate(np.maximum(shapes, 1e-12).T):
-        rising = gammaln(shape[None, :] + steps[:, None]) - gammaln(shape)
+    # Of each value no further than any prompt drew it: these logarithms take most of a fit.
+    most = drawn.max(axis=0, initial=0)
+    for value in np.flatnonzero(most):
+        shape = np.maximum(shapes[:, value], 1e-12)
+        rising = gammaln(shape[None, :] + steps[: most[value] + 1, None]) - gammaln(shape)
         logs += rising[drawn[:, value]]
     totals = shapes.sum(axis=1)
     rising = gammaln(totals[None, :] + steps[:, None]) - gammaln(totals)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 
 import polars as pl
 
@@ -104,15 +105,19 @@ def _read_answers(
 ) -> pl.DataFrame:
     """Read the answers out of completions: the texts of a file of the ledger at a time are in memory."""
     rollouts = scores.filter(pl.col("rollout_id") != "")
+    read = lru_cache(4_096)(partial(_read, readers, prompts))  # short answers repeat
     rows = [
-        (prompt_id, rollout_id, _read(readers, prompts[prompt_id], completion))
+        (prompt_id, rollout_id, read(prompt_id, completion))
         for texts in scan.read_texts(rollouts)
         for prompt_id, rollout_id, completion in texts.iter_rows()
     ]
     return pl.DataFrame(rows, {"prompt_id": pl.String, "rollout_id": pl.String, "answer": pl.String}, orient="row")
 
 
-def _read(readers: Mapping[str, Verifier], prompt: Prompt, completion: str) -> str | None:
+def _read(
+    readers: Mapping[str, Verifier], prompts: Mapping[str, Prompt], prompt_id: str, completion: str
+) -> str | None:
+    prompt = prompts[prompt_id]
     try:
         return extract_answer(readers[prompt.verifier], completion, prompt.spec)
     except Exception:  # a verifier of the user's: what it cannot read is no answer

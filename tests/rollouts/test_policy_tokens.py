@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,8 +13,9 @@ from learnable.data.dialogue.chats import as_chat
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy
 from learnable.data.records import Prompt, Rollout, Sampling
+from learnable.rollouts import vllm_engine
 from learnable.rollouts.policy_tokens import count_tokens, encode_prompt, read_tokenizer, tell_thoughts_apart
-from learnable.rollouts.vllm_engine import make_adapter_options, name_for_vllm
+from learnable.rollouts.vllm_engine import VLLMEngine, make_adapter_options, name_for_vllm
 from learnable.train.policy.instruct import make_instruct_policy
 
 CHAT = as_chat(Prompt("Calculate: 2 + 3 = ", "arithmetic", {"answer": 5}, family="f", form="F"))
@@ -60,3 +62,22 @@ def test_an_adapter_gets_the_next_rank_that_vllm_takes(tmp_path: Path) -> None:
     assert options(64)["max_lora_rank"] == 64
     with pytest.raises(LearnableError, match="is of rank 513"):
         options(513)
+
+
+def test_a_prompt_that_is_asked_again_is_encoded_once_while_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vllm_engine, "ENCODED_PROMPTS", 2)
+    seen: list[str] = []
+
+    def tokenizer(text: str, **_: object) -> SimpleNamespace:
+        seen.append(text)
+        return SimpleNamespace(input_ids=[ord(letter) for letter in text])
+
+    engine, encoded = object.__new__(VLLMEngine), dict[str, list[int]]()
+    engine._tokenizer = tokenizer
+    prompts = {text: Prompt(text, "choice", {"answer": "x"}, family="f", form="F") for text in "abc"}
+    for text in "aabbcbac":
+        ids = engine._encode(prompts[text], Sampling(), encoded)
+        assert ids == [ord(text)]
+        ids.append(0)  # whoever is given them may change them
+    assert "".join(seen) == "abca"
+    assert len(encoded) == 2

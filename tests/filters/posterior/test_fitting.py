@@ -25,6 +25,7 @@ from learnable.filters.posterior.fitting import (
     _Grid,
     fit_belief,
     fit_pool,
+    fit_smooth_once,
 )
 from tests.filters.populations_for_tests import Prior, below, bernoulli, draw_means, expected_means
 
@@ -235,3 +236,12 @@ def test_the_gradient_is_that_of_the_loss(passes: list[int], packed: tuple[float
     grid, at = _Grid(np.full(len(passes), 8.0), np.array(passes, dtype=np.float64)), np.array(packed)
     found = approx_fprime(at, lambda near: grid.lose_smooth(near)[0], 1e-6)
     np.testing.assert_allclose(grid.lose_smooth(at)[1], found, rtol=1e-4, atol=1e-4)
+
+
+def test_a_smooth_fit_is_kept_and_read_only() -> None:
+    n, s = np.full(12, 8.0), np.arange(12.0) % 9
+    first, again = (fit_smooth_once(n.tobytes(), s.tobytes()) for _ in range(2))
+    np.testing.assert_array_equal(first, _Grid(n, s).fit_smooth())
+    np.testing.assert_array_equal(first, again)
+    with pytest.raises(ValueError, match="read-only"):
+        again[0] = 1.0

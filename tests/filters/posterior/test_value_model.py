@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
 
 from learnable.data.band import Band
 from learnable.filters.posterior.value_fit import fit_value_model
@@ -13,6 +14,7 @@ from learnable.filters.posterior.value_model import (
     LOGIT_EDGES,
     Rewards,
     ValueModel,
+    _log_dirichlet,
     count_values,
     find_chances,
 )
@@ -183,3 +185,12 @@ def test_prompts_off_the_path_vary_as_their_own_rewards_do() -> None:
     rewards = values[(rng.random((600, 8))[:, :, None] >= chances.cumsum(axis=1)[:, None, :-1]).sum(axis=2)]
     std = np.sqrt(chances @ values**2 - (chances @ values) ** 2)
     assert 0.87 < covered(rewards, std) < 0.95
+
+
+def test_the_likelihood_off_the_path_is_that_of_a_dirichlet_multinomial() -> None:
+    shapes = np.array([[0.5, 2.0, 0.1], [3.0, 1e-3, 1.0]])
+    counts = np.array([[0.0, 0, 0], [3, 0, 1], [1, 0, 0], [0, 0, 7]])  # nobody drew the value in the middle
+    sizes, n = shapes.sum(axis=1), counts.sum(axis=1)[:, None]
+    apart = gammaln(counts[:, None] + shapes) - gammaln(shapes)
+    expected = apart.sum(axis=2) - gammaln(n + sizes) + gammaln(sizes)
+    np.testing.assert_allclose(_log_dirichlet(shapes, counts), expected, atol=1e-12)
