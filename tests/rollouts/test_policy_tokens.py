@@ -64,7 +64,7 @@ def test_an_adapter_gets_the_next_rank_that_vllm_takes(tmp_path: Path) -> None:
         options(513)
 
 
-def test_a_prompt_that_is_asked_again_is_encoded_once_while_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokens_of_the_latest_prompts_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vllm_engine, "ENCODED_PROMPTS", 2)
     seen: list[str] = []
 
