@@ -55,7 +55,7 @@ class RequestQueue:
     """
 
     def __init__(
-        self, seed: int, fill: Callable[[], None] | None = None, later: Iterable[Iterable[MissingRollouts]] = ()
+        self, seed: int, fill: Callable[[], None] | None = None, later: Iterable[Collection[MissingRollouts]] = ()
     ) -> None:
         self._seed, self._fill, self._later = seed, fill, iter(later)
         self._under_way: deque[MissingRollouts] = deque()
@@ -82,10 +82,12 @@ class RequestQueue:
         self.sent[missing.prompt.question_id, missing.first] = missing
         return missing.request(self._seed)
 
-    def add(self, missing: Iterable[MissingRollouts]) -> None:
+    def add(self, missing: Collection[MissingRollouts]) -> None:
         """Take more to be requested."""
         for run in missing:
             (self._under_way if run.first else self._new).append(run)
+        if len(missing) >= MANY:
+            set_aside()
 
     def take_back(self) -> None:
         """Let what was sent and not answered be requested again, before all else."""
@@ -111,7 +113,7 @@ class EngineLoop:
         self.expected = rollouts
 
     def generate(
-        self, missing: Iterable[Iterable[MissingRollouts]], rollouts: int = 0, source: Source | None = None
+        self, missing: Iterable[Collection[MissingRollouts]], rollouts: int = 0, source: Source | None = None
     ) -> set[str]:
         """Request everything that is missing; an engine that fails is started anew, after growing pauses.
 
@@ -135,8 +137,6 @@ class EngineLoop:
     def _add(self, missing: Collection[MissingRollouts]) -> None:
         self.total += sum(m.count for m in missing)
         self._queue.add(missing)
-        if len(missing) >= MANY:
-            set_aside()
 
     def _fill(self) -> None:
         """Add what is to be requested next, by the scores of groups under way.
