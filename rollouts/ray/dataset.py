@@ -7,7 +7,9 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from inspect import signature
 from typing import Any, cast
+from uuid import uuid4
 
 import pyarrow as pa
 
@@ -97,8 +99,8 @@ def make_block(slot: int, rows: Sequence[RequestRow]) -> pa.Table:
     return pa.Table.from_pylist(filled + [{**filled[0], FAILED: PADDING}] * (BATCH_ROWS - len(rows)))
 
 
-def open_blocks(replicas: Replicas, inbox: Any) -> Iterator[pa.Table]:
-    """Return the answered blocks. The replicas start when the first one is read."""
+def open_blocks(replicas: Replicas, inbox: Any, names: list[str]) -> Iterator[pa.Table]:
+    """Return the answered blocks. The replicas start when the first one is read; `names` gets those of their actors."""
     import ray
     from ray.data import DataContext, TaskPoolStrategy
 
@@ -113,9 +115,30 @@ def open_blocks(replicas: Replicas, inbox: Any) -> Iterator[pa.Table]:
         processor = build_processor(
             _configure(replicas), postprocess=_keep_answer, preprocess_map_kwargs=reading, postprocess_map_kwargs=free
         )
+        _name_actors(processor.get_stage_by_name("vLLMEngineStage"), names)
         source = ray.data.read_datasource(_source(inbox), override_num_blocks=SLOTS, **reading)
-    tables = processor(source).iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
+        answers = processor(source)
+    tables = answers.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
     return iter(cast("Iterable[pa.Table]", tables))  # as `batch_format` says
+
+
+def _name_actors(stage: Any, names: list[str]) -> None:
+    """Let each actor of a stage have a name, by which it can be ended: Ray Data only lets go of them.
+
+    Where calls still wait for one whose node is lost, Ray starts it again elsewhere, in the place of a new one.
+    """
+    from ray.data import Dataset
+
+    arguments = stage.map_batches_kwargs
+    if "ray_remote_args_fn" not in signature(Dataset.map_batches).parameters:  # to be removed in Ray 2.64
+        return
+    place = arguments.get("ray_remote_args_fn", dict)  # where a replica has several GPUs
+
+    def name() -> dict[str, Any]:
+        names.append(f"replica-{uuid4().hex}")
+        return {**place(), "name": names[-1]}
+
+    arguments["ray_remote_args_fn"] = name
 
 
 def _configure(replicas: Replicas) -> Any:

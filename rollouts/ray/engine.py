@@ -6,18 +6,19 @@ import atexit
 import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
 
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
+from learnable.data.progress import progress
 from learnable.data.records import FinishReason, Prompt, Sampling
 from learnable.rollouts.policy_tokens import PolicyTokens
 from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
 from learnable.rollouts.ray.cluster import Cluster, Footprint
 from learnable.rollouts.ray.dataset import BATCH_ROWS, SLOT_ROWS, AnswerRow, Replicas, RequestRow
-from learnable.rollouts.ray.stream import Stream
+from learnable.rollouts.ray.stream import LostNodesError, Stream
 from learnable.rollouts.vllm_engine import CPU_OPTIONS, VLLM_ENVIRONMENT
 
 ROWS_A_REPLICA = 2048  # in flight: twice what vLLM batches on the largest GPUs, so that it never waits for us
@@ -90,6 +91,7 @@ class RayEngine:
     def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
         """Yield each group as it finishes. See `Engine.generate`. One generator at a time.
 
+        Where nodes are lost for good, those that are left go on, and make what was on its way (docs/decisions/054).
         Raises `EngineError` when Ray or vLLM fails, and `LearnableError` when vLLM cannot load the policy or the
         replicas no longer fit.
         """
@@ -102,7 +104,7 @@ class RayEngine:
                 self._send(self._take(queue, groups, sampling), is_idle)
                 if not groups or self._stream is None:
                     return
-                for row in self._stream.read():
+                for row in self._read(self._stream, groups, sampling):
                     group = groups[row.group]
                     group.rows.append(row)
                     self._in_flight -= 1
@@ -143,12 +145,32 @@ class RayEngine:
             number, request = numbered
             groups[number] = _Group(request)
             self._in_flight += request.group_size
-            tokens = self._tokens.encode(request.prompt, sampling.template_args)
-            rows.extend(
-                RequestRow(number, child, tokens, sampling, request.base_seed + child)
-                for child in range(request.group_size)
-            )
+            rows.extend(self._make_rows(number, groups[number], sampling))
         return rows
+
+    def _make_rows(self, number: int, group: _Group, sampling: Sampling) -> list[RequestRow]:
+        """Return what is to be sent for a group: what of it has not come back yet."""
+        request, there = group.request, {row.child for row in group.rows}
+        tokens = self._tokens.encode(request.prompt, sampling.template_args)
+        return [
+            RequestRow(number, child, tokens, sampling, request.base_seed + child)
+            for child in range(request.group_size)
+            if child not in there
+        ]
+
+    def _read(self, stream: Stream, groups: Mapping[int, _Group], sampling: Sampling) -> list[AnswerRow]:
+        """Wait for answered rows, by the replicas that have room left where nodes are lost."""
+        try:
+            return stream.read()
+        except LostNodesError as error:
+            lost = error
+            if not (left := self._cluster.count(self._replicas.footprint)):
+                raise
+        self._stop()
+        progress().warn(f"{lost}; the run goes on with {left}")
+        self._replicas = replace(self._replicas, count=left)
+        self._send([row for number in groups for row in self._make_rows(number, groups[number], sampling)], True)
+        return []
 
     def _send(self, rows: Sequence[RequestRow], is_idle: bool) -> None:
         """Send rows in blocks; where nothing is in flight, every replica gets a share."""

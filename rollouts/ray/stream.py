@@ -32,6 +32,10 @@ PATROL_SECONDS = 20.0
 MISSED_PATROLS = 9  # a node has three minutes to come back
 
 
+class LostNodesError(EngineError):
+    """Nodes are gone for good, and with them room for replicas."""
+
+
 class Stream:
     """Rows in, rows out, in any order. The replicas start with the first row that is read."""
 
@@ -44,7 +48,8 @@ class Stream:
         self._inbox: Any = ray.remote(Inbox).options(num_cpus=0, scheduling_strategy=here).remote()
         self._next_slot = 0
         self._missing: Counter[int] = Counter()
-        self._blocks = open_blocks(replicas, self._inbox)
+        self._actors: list[str] = []  # names
+        self._blocks = open_blocks(replicas, self._inbox, self._actors)
         self._ended = Event()
         Thread(target=self._patrol, name="ray-patrol", daemon=True).start()
 
@@ -61,7 +66,11 @@ class Stream:
         self._inbox.put.remote(slot, block)
 
     def read(self) -> list[AnswerRow]:
-        """Wait for the next answered rows. Raises `LearnableError` when vLLM cannot load, else `EngineError`."""
+        """Wait for the next answered rows.
+
+        Raises `LearnableError` when vLLM cannot load, `LostNodesError` when replicas have lost their room for good, and
+        else `EngineError`. Rows that were sent and not read are lost then.
+        """
         try:
             rows: list[dict[str, Any]] = next(self._blocks).to_pylist()
         except Exception as error:  # Ray Data raises what its tasks raised, whatever it is
@@ -80,6 +89,9 @@ class Stream:
             self._blocks.close()  # type: ignore[attr-defined]
         with suppress(Exception):
             self._ray.kill(self._inbox)
+        for name in self._actors:
+            with suppress(Exception):  # most have ended
+                self._ray.kill(self._ray.get_actor(name))
 
     def _patrol(self) -> None:
         """End the dataset when nodes are lost for good: Ray would wait for them for ever."""
@@ -107,7 +119,7 @@ class Stream:
                 f"vLLM cannot load policy {self._replicas.model!r} on the Ray cluster: {reason} "
                 "(the replica's log is in /tmp/ray/session_latest/logs on its node)"
             )
-        return EngineError(self._lost_nodes() or f"Ray failed: {reason}")
+        return LostNodesError(lost) if (lost := self._lost_nodes()) else EngineError(f"Ray failed: {reason}")
 
 
 def find_last_error(trace: str) -> str:

@@ -57,6 +57,9 @@ class Ray:
         if footprint.count(self.nodes) < replicas:
             raise LearnableError("no room")
 
+    def count(self, footprint: Footprint) -> int:
+        return footprint.count(self.nodes)
+
     def close(self) -> None:
         self.closed = True
 

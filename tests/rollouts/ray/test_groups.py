@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.data.errors import LearnableError
+from learnable.data.progress import watched_by
 from learnable.data.records import Prompt, Sampling
 from learnable.rollouts.protocol import EngineError, GroupRequest, Refusal
 from learnable.rollouts.ray.dataset import RequestRow
 from learnable.rollouts.ray.engine import ROWS_A_REPLICA
+from learnable.rollouts.ray.stream import LostNodesError
 from tests.rollouts.ray.scripted_ray_for_tests import CONTEXT, STOP, Ray, Row, scripted
 
 
@@ -131,6 +134,35 @@ def test_after_a_failure_asking_again_helps() -> None:
         with pytest.raises(EngineError):
             list(engine.generate([request(0, 4)], Sampling()))
         assert len(list(engine.generate([request(0, 4)], Sampling()))) == 1
+
+
+@given(st.integers(1, 3), st.integers(0, 2**32))
+def test_where_nodes_are_lost_the_others_make_what_was_on_its_way_and_no_more(losses: int, chance: int) -> None:
+    """Where no node is left, the run ends."""
+    node = {"Alive": True, "Resources": {"CPU": 1.0}}
+    answered: list[tuple[int, int]] = []
+
+    def lose(row: RequestRow) -> Row:
+        if len(answered) > 40 * len(ray.streams) and len(ray.streams) <= losses:
+            ray.nodes = ray.nodes[1:]
+            raise LostNodesError("Ray lost nodes")
+        answered.append((row.group, row.child))
+        return {}
+
+    ray, watcher = Ray(nodes=[node] * 3, answer=lose, random=random.Random(chance)), mock.Mock()
+    with scripted(ray, 3) as engine, watched_by(watcher):
+        groups = engine.generate([request(index, 8) for index in range(60)], Sampling())
+        if losses == 3:
+            with pytest.raises(LostNodesError):
+                list(groups)
+        else:
+            assert sorted(each.seed for group in groups if isinstance(group, list) for each in group) == sorted(
+                request(index, 8).base_seed + child for index in range(60) for child in range(8)
+            )
+    left = range(2, 2 - min(losses, 2), -1)
+    assert watcher.warn.mock_calls == [mock.call(f"Ray lost nodes; the run goes on with {count}") for count in left]
+    assert [stream.replicas.count for stream in ray.streams] == [3, *left]
+    assert all(stream.closed for stream in ray.streams)
 
 
 def test_replicas_without_room_are_refused_and_the_cluster_is_left() -> None:
