@@ -164,10 +164,11 @@ class RayEngine:
             return stream.read()
         except LostNodesError as error:
             lost = error
-            if not (left := self._cluster.count(self._replicas.footprint)):
+            if not (left := min(self._cluster.count(self._replicas.footprint), self._replicas.count)):
                 raise
         self._stop()
         progress().warn(f"{lost}; the run goes on with {left}")
+        self._slots = self._slots // self._replicas.count * left
         self._replicas = replace(self._replicas, count=left)
         self._send([row for number in groups for row in self._make_rows(number, groups[number], sampling)], True)
         return []
