@@ -7,7 +7,8 @@ flight are twice as many sequences as there are slots, as with vLLM, which looks
 each hundredth of the mean length. Verifiers take as long as is said, all at once.
 
 Reports the share of the slots that are busy from the first request to the last score, rollouts a prompt, those that no
-decision needed, seconds, those that fixed groups of 32 take on the same engines, and the driver's processor time.
+decision needed (with those that are dropped at the end), seconds, those that fixed groups of 32 take on the same
+engines, and the driver's processor time.
 
     python -m benchmarks.engines.occupancy [--replicas 64] [--prompts 100000] [--verifier-seconds 1] [--tokens 2000]
         [--population beta:0.2,1] [--seed 1] [--json]
@@ -76,7 +77,7 @@ class TimedEngine:
 
     def __init__(self, clock: Clock, slots: int, lengths: Lengths, verifiers: TimedCollector) -> None:
         self.clock, self.slots, self.lengths, self.verifiers = clock, slots, lengths, verifiers
-        self.in_flight = 0
+        self.in_flight, self.running = 0, list[tuple[float, int]]()  # when each ends, and of which group it is
 
     @property
     def idle_slots(self) -> int:
@@ -91,14 +92,13 @@ class TimedEngine:
         """Yield groups as they end."""
         clock, queue = self.clock, iter(requests)
         waiting: deque[tuple[float, int]] = deque()
-        running: list[tuple[float, int]] = []
+        running = self.running = list[tuple[float, int]]()
         groups: dict[int, tuple[GroupRequest, list[float]]] = {}
         missing: dict[int, int] = {}
         number = self.in_flight = 0
         while True:
             while self.in_flight < 2 * self.slots and (request := next(queue, None)) is not None:
-                number, self.in_flight = number + 1, self.in_flight + request.group_size
-                seconds = [tokens / TOKENS_A_SECOND for tokens in self.lengths.draw(request.group_size)]
+                number, seconds = number + 1, self._begin(request)
                 groups[number], missing[number] = (request, seconds), request.group_size
                 waiting.extend((each, number) for each in seconds)
             while waiting and len(running) < self.slots:
@@ -123,8 +123,12 @@ class TimedEngine:
     def close(self) -> None:
         """Nothing to free."""
 
+    def _begin(self, request: GroupRequest) -> list[float]:
+        """Count a group as made; return how long each of its completions takes."""
+        self.clock.made, self.in_flight = self.clock.made + request.group_size, self.in_flight + request.group_size
+        return [tokens / TOKENS_A_SECOND for tokens in self.lengths.draw(request.group_size)]
+
     def _answer(self, request: GroupRequest, seconds: list[float]) -> Answer:
-        self.clock.made += request.group_size
         question_id, first = request.prompt.question_id, request.first_index
         rollouts = [
             TimedRollout(question_id, rollout_index=first + child, num_tokens=each * TOKENS_A_SECOND)
@@ -214,6 +218,7 @@ def measure(replicas: int, prompts: int, seconds: float, tokens: float, populati
         with use_engine(engine, settings):
             AdaptiveSampling(schedule, table, cast(Collector, collector), settings).run()
         collector.settle()
+        clock.busy -= sum(max(end - clock.now, 0.0) for end, _ in engine.running)  # of what was dropped
         spent = time.process_time() - started
     needed = int(schedule.requested.sum())
     return {

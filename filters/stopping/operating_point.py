@@ -60,7 +60,7 @@ class StoppingRule:
         return keeps, further
 
     def forecast_blocks(self, uniforms: ArrayLike, n: ArrayLike, s: ArrayLike) -> Values:
-        """Return each group's chances to go on for one block, for two, and so on, as `StoppingTable` does."""
+        """Return each group's chances to go on, by ends of blocks, as `StoppingTable` does."""
         by_table = np.stack([table.forecast_blocks(n, s) for table in self.tables])
         chances: Values = np.take_along_axis(by_table, self.find_tables(uniforms)[None, None], axis=0)[0]
         return chances

@@ -150,20 +150,32 @@ class PoolBeliefs:
         if name in self.strata:
             self.strata[name].fit(self, name, prompts, measured, anew=anew)
 
+    def guess_rule(self) -> StoppingRule:
+        """Return the rule by all that is there, as if all prompts were one family.
+
+        No decision rests on it, only forecasts before the first fit.
+        """
+        prompts = np.flatnonzero(self.requested > 0)
+        measured = measure_rows(self.rewards, prompts, np.full(len(prompts), self.budget.max_group))
+        is_there = measured[0] > 0
+        return self._match(fit_family_prior(*measured[:, is_there]) if is_there.any() else FamilyPrior())
+
     def _solve(self, family_prior: FamilyPrior) -> StoppingRule:
         """Return the rule for a family; families that believe the same follow the same."""
         if self._solved is None or self._solved[0] is not family_prior.belief or family_prior.graded:
-            rule = match_fixed(
-                family_prior.belief,
-                self.band if family_prior.graded else self.band.with_min_std,
-                max_group=self.budget.max_group,
-                blocks=self.budget.blocks,
-                ess_per_rollout=family_prior.variance_model.ess_per_rollout,
-                precision=self.budget.precision,
-                any_recall=self.budget.want is not None,
-            )
-            self._solved = family_prior.belief, rule
+            self._solved = family_prior.belief, self._match(family_prior)
         return self._solved[1]
+
+    def _match(self, family_prior: FamilyPrior) -> StoppingRule:
+        return match_fixed(
+            family_prior.belief,
+            self.band if family_prior.graded else self.band.with_min_std,
+            max_group=self.budget.max_group,
+            blocks=self.budget.blocks,
+            ess_per_rollout=family_prior.variance_model.ess_per_rollout,
+            precision=self.budget.precision,
+            any_recall=self.budget.want is not None,
+        )
 
     def _assess(self, prompts: Indices) -> tuple[Values, Values]:
         """Return the chance that each prompt is in the band, and that then its standard deviation is `min_std`."""

@@ -127,6 +127,11 @@ class Schedule(PoolBeliefs):
         """
         return self._open(self._next_new + prompts if self._is_parted else 0)
 
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is awaited, and nothing will be requested."""
+        return self.is_over and not self._missing
+
     def _open(self, end: int) -> SamplingRound:
         """Request the first blocks of the prompts up to, without it, this row."""
         rows = np.arange(self._next_new, min(end, len(self.uniforms)))

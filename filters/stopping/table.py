@@ -15,7 +15,6 @@ from learnable.filters.posterior.belief import Belief, binomial, log_ways, share
 from learnable.filters.stopping.budget import BLOCKS
 
 CONTINUE, KEEP, DROP = range(3)
-MAX_AHEAD = 3  # blocks that are made of one group before it is known that it goes on
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class Lattice:
     rollout (1 for pass and fail), and `s` counts in the same unit. There is a row where a block ends, and with
     `every_size`, for groups that lack a score, one for every n between. Row i stands for `rows[i]` rollouts with the
     effective size `ess[i]`, and has the states s = 0, ..., `ess[i]`. `following[i]` is the row where the next block
-    ends. `chances` are those that so many rollouts bring a group to each state.
+    ends, of which there are so many `blocks`. `chances` are those that so many rollouts bring a group to each state.
     """
 
     def __init__(
@@ -59,6 +58,7 @@ class Lattice:
         every_size: bool = False,
     ) -> None:
         ends = list_block_ends(blocks, max_group)
+        self.blocks = len(ends)
         self.rows = np.arange(max_group + 1) if every_size else np.array([0, *ends])
         self.ess = np.array([round(n * ess_per_rollout) for n in self.rows])
         after = np.searchsorted(ends, self.rows, side="right")
@@ -140,9 +140,11 @@ class StoppingTable:
         return keeps, further
 
     def forecast_blocks(self, n: ArrayLike, s: ArrayLike) -> Values:
-        """Return the chances that groups, `n` rollouts that sum to `s`, go on for one block, for two, and so on.
+        """Return the chances that groups, of which `n` rollouts are known that sum to `s`, go on, by ends of blocks.
 
-        The shape is (`MAX_AHEAD` + 1, groups); the first is 0 or 1, by the table.
+        The shape is (blocks, groups). The first is 0 or 1, by the table, as if they were judged as they are. Row i is
+        the chance to go on at each of the next i ends: what they would do before does not count, since rollouts may be
+        known out of their order.
         """
         chances: Values = self._chances_to_go_on[:, self._states(n, s)]
         return chances
@@ -152,12 +154,13 @@ class StoppingTable:
         """The same of every state, in the order of `_states`: the chance of a path through states that go on."""
         lattice, goes_on = self.lattice, [(actions == CONTINUE).astype(np.float64) for actions in self.actions]
         moves = [None if after is None else lattice.moves(row, after) for row, after in enumerate(lattice.following)]
-        chances = [goes_on]
-        for _ in range(MAX_AHEAD):
-            before = chances[-1]
-            rows = zip(goes_on, moves, lattice.following, strict=True)
-            chances.append([np.zeros_like(on) if a is None else on * (m @ before[a]) for on, m, a in rows])
-        return np.stack([np.concatenate(rows) for rows in chances])
+        paths, chances = goes_on, [np.concatenate(goes_on)]
+        for _ in range(1, lattice.blocks):
+            steps = zip(goes_on, moves, lattice.following, strict=True)
+            later = [np.zeros_like(on) if a is None or m is None else m @ paths[a] for on, m, a in steps]
+            chances.append(np.concatenate(later))
+            paths = [on * chance for on, chance in zip(goes_on, later, strict=True)]
+        return np.stack(chances).astype(np.float32)
 
     def compute_outcome(self) -> StoppingOutcome:
         """Return precision, recall and price of this table on average over its belief, exactly."""

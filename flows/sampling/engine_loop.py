@@ -39,6 +39,10 @@ class Source(Protocol):
     def speculate(self, slots: int) -> Collection[MissingRollouts]:
         """Return what may be needed, for an engine with so many idle slots."""
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing that the engine works on, or could work on, is needed any more."""
+
     def is_ahead(self, run: MissingRollouts) -> bool:
         """Whether it is still not known that these rollouts are needed."""
 
@@ -46,16 +50,21 @@ class Source(Protocol):
         """Take note that the engine refuses rollouts of which it is not known whether they are needed."""
 
 
+class NothingNeededError(Exception):
+    """Ends an engine's iterator where all that it still works on was made ahead, and nobody will need it."""
+
+
 class RequestQueue:
     """What the engine has not been asked for yet: groups under way before new ones. It fills while it is read.
 
     What comes `later` is looked for a part at a time, when there is nothing else.
 
-    So an engine that has room again after the end of this iterator had better ask it again.
+    So an engine that has room again after the end of this iterator had better ask it again. Raises
+    `NothingNeededError` when nothing more is needed.
     """
 
     def __init__(
-        self, seed: int, fill: Callable[[], None] | None = None, later: Iterable[Collection[MissingRollouts]] = ()
+        self, seed: int, fill: Callable[[], bool] | None = None, later: Iterable[Collection[MissingRollouts]] = ()
     ) -> None:
         self._seed, self._fill, self._later = seed, fill, iter(later)
         self._under_way: deque[MissingRollouts] = deque()
@@ -74,8 +83,8 @@ class RequestQueue:
         return self
 
     def __next__(self) -> GroupRequest:
-        if self._fill is not None:
-            self._fill()
+        if self._fill is not None and self._fill() and (self or self.sent):
+            raise NothingNeededError
         if not self:
             raise StopIteration
         missing = (self._under_way or self._new).popleft()
@@ -88,6 +97,12 @@ class RequestQueue:
             (self._under_way if run.first else self._new).append(run)
         if len(missing) >= MANY:
             set_aside()
+
+    def drop(self) -> int:
+        """Forget all that was not answered; return how many rollouts that is."""
+        dropped = [*self._under_way, *self._new, *self.sent.values()]
+        self._under_way, self._new, self.sent = deque(), deque(), {}
+        return sum(run.count for run in dropped)
 
     def take_back(self) -> None:
         """Let what was sent and not answered be requested again, before all else."""
@@ -138,8 +153,8 @@ class EngineLoop:
         self.total += sum(m.count for m in missing)
         self._queue.add(missing)
 
-    def _fill(self) -> None:
-        """Add what is to be requested next, by the scores of groups under way.
+    def _fill(self) -> bool:
+        """Add what is to be requested next, by the scores of groups under way; say whether nothing is needed any more.
 
         Looking for few groups at a time costs much, so that is left until the engine has nothing else to start.
         """
@@ -154,6 +169,7 @@ class EngineLoop:
             self._look_for_more()
         if not self._queue and self._source is not None and (slots := count_idle(engine_for(self.settings))):
             self._add(self._source.speculate(slots))
+        return self._source is not None and self._source.is_over
 
     def _await_requests(self) -> None:
         """Wait for scores while nothing can be requested without them."""
@@ -191,9 +207,12 @@ class EngineLoop:
         self._queue.take_back()
         engine = engine_for(self.settings)
         started, done = time.monotonic() - self.seconds, self._answers
-        for answer in engine.generate(self._queue, self.settings.sampling):
-            self._take(answer)
-            self.seconds = time.monotonic() - started  # up to the last answer: waiting for a dead engine is no speed
+        try:
+            for answer in engine.generate(self._queue, self.settings.sampling):
+                self._take(answer)
+                self.seconds = time.monotonic() - started  # to the last answer: waiting for a dead engine is no speed
+        except NothingNeededError:
+            self.total -= self._queue.drop()
         if self._queue.sent or (self._queue and done == self._answers):
             raise EngineError(f"the engine left {self._missing} groups unanswered")
 

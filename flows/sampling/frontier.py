@@ -101,7 +101,9 @@ class Frontier:
         self.schedule.give_up(unanswered)
         if len(unanswered) and len(unanswered) == int(self.schedule.awaited.sum()):
             self.table.check_answers()
-        touched = np.concatenate([self.table.take_news(), unanswered])
+        news = self.table.take_news()
+        self._ahead.see(news)
+        touched = np.concatenate([news, unanswered])
         touched = np.unique(touched[self.schedule.awaited[touched]])
         complete = self.table.find_complete(touched, self.schedule.requested)
         return self.ask(self.follow(self.schedule.take(np.union1d(complete, unanswered))))

@@ -214,6 +214,11 @@ class AdaptiveSampling:
         """Take note that rollouts were refused which nobody needs yet. See `Source.refuse_ahead`."""
         self._frontier.refuse_ahead(run)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is needed any more. See `Source.is_over`."""
+        return self.schedule.is_done
+
     def _tell(self, *, show: bool = True) -> None:
         """Say what was found since, unless it is not to be shown, and how many rollouts there may be in the end."""
         stopped = np.flatnonzero(self.schedule.stopped & ~self._shown)

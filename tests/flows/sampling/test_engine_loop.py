@@ -13,11 +13,12 @@ from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import LearnableError, NothingAnsweredError
 from learnable.data.policies import find_policy
 from learnable.data.progress import Silence, watched_by
-from learnable.data.records import Sampling
+from learnable.data.records import Prompt, Sampling
 from learnable.data.store import Store
 from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.engines import use_engine
 from learnable.flows.sampling import engine_loop as rollout
+from learnable.flows.sampling.missing import MissingRollouts
 from learnable.flows.settings import CurateSettings
 from learnable.rollouts.protocol import Answer, EngineError, GroupRequest, Refusal
 from learnable.rollouts.scripted import ScriptedEngine
@@ -148,3 +149,17 @@ def test_what_is_set_aside_is_never_counted(settings: CurateSettings, monkeypatc
     monkeypatch.setattr("gc.get_freeze_count", lambda: pytest.fail("all objects of the run were counted"))
     with use_engine(shaky(settings, good=99), settings):
         run_curation(settings)
+
+
+def test_what_nobody_needs_is_not_awaited() -> None:
+    is_over = False
+    queue = rollout.RequestQueue(0, lambda: is_over)
+    prompt = Prompt("question", "choice", {"choice": "yes"}, "f", "f")
+    queue.add([MissingRollouts(prompt, first, 4, ahead=True) for first in (4, 8, 12)])
+    assert next(queue).first_index == 4
+    is_over = True
+    with pytest.raises(rollout.NothingNeededError):
+        next(queue)
+    assert queue.drop() == 12
+    with pytest.raises(StopIteration):
+        next(queue)
