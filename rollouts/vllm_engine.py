@@ -66,7 +66,7 @@ class VLLMEngine:
         self.max_context: int = config.model_config.max_model_len
         self._slots: int = config.scheduler_config.max_num_seqs
         is_cpu = config.device_config.device_type == "cpu"
-        self._cheap_slots = min(self._slots, SEQUENCES_ON_CPU) if is_cpu else self._slots
+        self._cheap_slots: int = min(self._slots, SEQUENCES_ON_CPU) if is_cpu else self._slots
         self._tokenizer = self.llm.get_tokenizer()
         self._adapter = make_adapter_request(self.policy)
 

@@ -88,7 +88,7 @@ def test_a_killed_run_goes_on_as_if_nobody_had_killed_it(
     whole, killed = shell.folder / "whole", shell.folder / "killed"
     shell.run(*usual, "--output", str(whole), "--steps", str(STEPS))
     for _ in range(TRIES):
-        run = shell.start(*usual, "--output", str(killed), "--steps", "500")  # so that it never ends before it is killed
+        run = shell.start(*usual, "--output", str(killed), "--steps", "500")  # never ends by itself
         kill_in_training(run, killed, whole=sampler == "live")
         if is_in_time(killed):
             break
