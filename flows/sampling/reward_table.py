@@ -121,6 +121,13 @@ class RewardTable:
         rows = np.flatnonzero(ends > self.needed).tolist()
         return sorted({(self.prompts[row].question_id, int(ends[row]) - 1) for row in rows})
 
+    def count_stored(self, requested: Indices) -> Indices:
+        """Return how many of the requested rollouts of each prompt are there."""
+        stored = np.zeros(len(self.prompts), np.int64)
+        for index in range(self.have.shape[1]):
+            stored += self.have[:, index] & (requested > index)
+        return stored
+
     def count_unneeded(self, requested: Indices) -> int:
         """Return how many rollouts are there that were made ahead and that no run has asked for."""
         _, rows = np.unique(self.prompts.keys[:, 1], return_index=True)

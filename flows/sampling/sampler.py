@@ -112,10 +112,6 @@ def _find_predictor(run: Run, pool: Sequence[Prompt]) -> TextPredictor | None:
     return TextPredictor(PromptFeatures(pool, settings.predict_from, others))
 
 
-def _warm_up(collector: Collector) -> None:
-    collector.pool.warm_up(collector.versions)
-
-
 def is_anything_missing(run: Run, prompts: PromptSet) -> bool:
     """Whether the engine is needed. Scores that the ledger lacks are made on the way."""
     with open_sampling(run, prompts) as sampling:
@@ -144,7 +140,7 @@ class AdaptiveSampling:
         self._found = 0  # prompts to keep, as was told
         self._shown = np.zeros(len(self.prompts), bool)  # groups that were told of
         self._told = 0  # new rollouts then
-        self._frontier = Frontier(schedule, table, settings, partial(_warm_up, collector))
+        self._frontier = Frontier(schedule, table, settings, partial(collector.pool.warm_up, collector.versions))
         self._loop = EngineLoop(collector, settings)
 
     def reuse(self, stored: pl.DataFrame, redrawn: pl.DataFrame, marks: pl.DataFrame) -> None:
@@ -353,20 +349,9 @@ class AdaptiveSampling:
 
     def scan(self) -> RolloutScan:
         """Return what reads the requested rollouts again, once the last scores are durable."""
-        schedule, table, collector = self.schedule, self.table, self.collector
-        stored = np.zeros(len(self.prompts), np.int64)
-        for index in range(table.have.shape[1]):
-            stored += table.have[:, index] & (schedule.requested > index)
-        return RolloutScan(
-            collector.ledger,
-            collector.draw,
-            collector.versions,
-            self.prompts,
-            schedule.requested,
-            stored,
-            schedule.opening,
-            table.refused,
-        )
+        schedule, table, of = self.schedule, self.table, self.collector
+        rows = schedule.requested, table.count_stored(schedule.requested), schedule.opening, table.refused
+        return RolloutScan(of.ledger, of.draw, of.versions, self.prompts, *rows)
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
