@@ -12,6 +12,7 @@ LOCK := $(if $(HAS_GPU),requirements/cuda.txt,requirements/cpu.txt)
 BACKEND := $(if $(HAS_GPU),auto,cpu)
 TORCH := $(if $(PIP_FIND_LINKS),--find-links $(PIP_FIND_LINKS),--torch-backend $(BACKEND))
 STAMP := $(VENV)/.synced
+LEXICON := $(VENV)/.lexicon
 
 # As many workers as tests/conftest.py says. The tests of a file share a worker, and what takes long begins first.
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
@@ -37,7 +38,7 @@ DEMO_TRAIN := --family arithmetic --family comparison --family counting --steps 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 15
 
-setup: $(STAMP) ## make .venv with everything in it
+setup: $(STAMP) $(LEXICON) ## make .venv with everything in it
 
 $(STAMP): $(LOCK) requirements/gym.txt pyproject.toml
 	@test -x $(UV) || { ($(PYTHON) -m venv $(VENV) 2>/dev/null || python3 -m venv $(VENV)) && $(BIN)/python -m pip install --quiet uv==$(UV_VERSION); }
@@ -45,8 +46,12 @@ $(STAMP): $(LOCK) requirements/gym.txt pyproject.toml
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps uv==$(UV_VERSION) --editable .
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --requirement requirements/gym.txt || \
 		echo "reasoning-gym is left out, and its tests: pycosat, which it needs, has to be compiled"
+	@touch $@
+
+# How words sound, which every run finds in the user's cache. Nothing that is checked needs it.
+$(LEXICON): $(STAMP)
 	@$(BIN)/python -m learnable.verifiers.poetry.sound.lexicon
-	@touch $(STAMP)
+	@touch $@
 
 demo: setup ## find learnable prompts with the bundled policy, train on them, compare before and after
 	$(BIN)/find-learnable --name demo --limit 800 --test-share 0.3 --store demo-store
@@ -66,24 +71,24 @@ compiled: setup ## compile what the tests import, by importing it
 	$(BIN)/python -m pytest --collect-only -qq > /dev/null
 	$(BIN)/python -m tests.support.warm_starts
 
-check: setup ## lint, types, import law, errors named in docstrings, links and pages of the site
+check: $(STAMP) ## lint, types, import law, errors named in docstrings, links and pages of the site
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint types imports docstrings site
 
-lint: setup
+lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: setup
+types: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/mypy .ci/check_docstrings.py .ci/site_hooks.py
 
-imports: setup
+imports: $(STAMP)
 	$(BIN)/lint-imports
 
-docstrings: setup
+docstrings: $(STAMP)
 	$(BIN)/python .ci/check_docstrings.py
 
-site: setup ## build the documentation as a site in build/site; a page or link that is wrong is an error
+site: $(STAMP) ## build the documentation as a site in build/site; a page or link that is wrong is an error
 	$(BIN)/mkdocs build --strict --quiet
 
 bench: setup ## measure speed and the bundled policy; figures go to benchmarks/RESULTS.md by hand
