@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from heapq import heappush, heappushpop
+
+import numpy as np
+from numpy.typing import NDArray
 
 from learnable.data.records import Prompt, canonical_json
 from learnable.data.sources.chance import hash_to_integer, hash_to_uniform
-from learnable.data.sources.packed import PackedPrompts
+from learnable.data.sources.packed import ID_BYTES, PackedPrompts
 
-UNUSED = 10_000  # prompts that are held though they were left, before the others are packed anew
+UNUSED = 10_000  # prompts that are held beyond twice what was needed when last looked, before it is looked again
+HIGHEST_HASH = 2**64 - 1
+Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 Label = tuple[str, str, str]  # of a stratum: family, form, level
 
 
@@ -54,74 +60,100 @@ def take_prompts(candidates: Iterable[Prompt], limit: int | None) -> Drawn:
     return drawn
 
 
-@dataclass(slots=True)
-class _Stratum:
-    """How many distinct prompts it has, and those with the lowest hashes, as a heap with the highest on top."""
+@dataclass(frozen=True, slots=True)
+class _Distinct:
+    """Distinct prompts, by the hash that ranks them; arrays of one length.
 
-    size: int = 0
-    heap: list[tuple[int, str]] = field(default_factory=list)
+    Each has the `row` that stands for its repeats, and whether that `is_candidate`; its `stratum`, counted in the order of
+    their labels, and the `place` it has there; and its number of `copies` beyond the first.
+    """
+
+    rows: Indices
+    is_candidate: Flags
+    strata: Indices
+    places: Indices
+    copies: Indices
 
 
 class _Draw:
+    """Rows as they come: 22 bytes of each, and the prompts of those that may be drawn."""
+
     def __init__(self, limit: int | None, seed: int) -> None:
         self._limit = limit
         self._seed = seed
-        self._strata: dict[Label, _Stratum] = {}
-        self._label_of: dict[int, Label] = {}  # by prompt id, as a number: it takes less room than the text
-        self._packed = PackedPrompts()
-        self._candidates: dict[str, int] = {}  # by prompt id: its place among those held
-        self._copies: Counter[int] = Counter()
+        self._numbers: dict[Label, int] = {}  # of the strata, as they were met
+        self._bounds: list[int] = []  # the highest hash of each that may be drawn
+        self._stratum_of, self._hashes, self._ids = array("I"), array("Q"), bytearray()
+        self._candidates, self._row_of_candidate = PackedPrompts(), array("Q")
+        self._needed = 0  # of those held, when last looked
 
     def add(self, prompt: Prompt) -> None:
         """Take a prompt in. Of several with one id that stays whose kind comes first, whatever their order."""
-        label, number = _label(prompt), int(prompt.prompt_id, 16)
-        known = self._label_of.get(number)
-        if known is None:
-            self._enter(prompt, label, number)
-            return
-        self._copies[number] += 1
-        if label < known:
-            self._leave(prompt.prompt_id, known)
-            self._enter(prompt, label, number)
-        elif label == known and prompt.prompt_id in self._candidates:
-            self._hold(min(self._packed[self._candidates[prompt.prompt_id]], prompt, key=_content))
+        number = self._numbers.setdefault(_label(prompt), len(self._numbers))
+        if number == len(self._bounds):
+            self._bounds.append(HIGHEST_HASH)
+        place = hash_to_integer(self._seed, "order", prompt.prompt_id)
+        if place <= self._bounds[number]:
+            self._row_of_candidate.append(len(self._hashes))
+            self._candidates.append(prompt)
+        self._stratum_of.append(number)
+        self._hashes.append(place)
+        self._ids += bytes.fromhex(prompt.prompt_id)
+        if len(self._candidates) > 2 * self._needed + UNUSED:
+            self._narrow()
 
     def result(self) -> Drawn:
-        places = sorted(self._places())[: self._limit]
-        names = [prompt_id for _, _, prompt_id in places]
-        copies = sum(self._copies[int(name, 16)] for name in names) if self._copies else 0
-        return Drawn(self._packed.take(self._candidates[name] for name in names), copies)
+        found = self._find_distinct()
+        starts = np.array([hash_to_uniform(self._seed, "start", *label) for label in sorted(self._numbers)])
+        places = (found.places + starts[found.strata]) / np.bincount(found.strata)[found.strata]
+        order = np.lexsort((found.strata, places))
+        first = order[found.is_candidate[order]][: self._limit]
+        chosen = np.searchsorted(self._candidate_rows, found.rows[first]).astype(np.uint64)
+        return Drawn(self._candidates.take(array("Q", chosen.tobytes())), int(found.copies[first].sum()))
 
-    def _enter(self, prompt: Prompt, label: Label, number: int) -> None:
-        stratum = self._strata.setdefault(label, _Stratum())
-        stratum.size += 1
-        self._label_of[number] = label
-        self._hold(prompt)
-        item = (-hash_to_integer(self._seed, "order", prompt.prompt_id), prompt.prompt_id)
-        if self._limit is None or len(stratum.heap) < self._limit:
-            heappush(stratum.heap, item)
-        else:
-            del self._candidates[heappushpop(stratum.heap, item)[1]]
+    def _narrow(self) -> None:
+        """Let go of prompts that repeat others, or that so many of their stratum come before as can be drawn."""
+        found, names = self._find_distinct(), sorted(self._numbers)
+        may_be_drawn = np.full(len(found.rows), True) if self._limit is None else found.places < self._limit
+        for last in np.flatnonzero(found.places + 1 == self._limit):
+            self._bounds[self._numbers[names[found.strata[last]]]] = self._hashes[found.rows[last]]
+        is_needed = np.full(len(self._hashes), False)
+        is_needed[found.rows[may_be_drawn]] = True
+        kept = is_needed[self._candidate_rows]
+        self._needed = int(kept.sum())
+        if self._needed < len(kept):
+            self._candidates = self._candidates.take(array("Q", np.flatnonzero(kept).astype(np.uint64).tobytes()))
+            self._row_of_candidate = array("Q", self._candidate_rows[kept].tobytes())
 
-    def _hold(self, prompt: Prompt) -> None:
-        self._candidates[prompt.prompt_id] = len(self._packed)
-        self._packed.append(prompt)
-        if len(self._packed) > 2 * len(self._candidates) + UNUSED:
-            self._packed = self._packed.take(self._candidates.values())
-            self._candidates = {name: place for place, name in enumerate(self._candidates)}
+    def _find_distinct(self) -> _Distinct:
+        numbers = [self._numbers[label] for label in sorted(self._numbers)]
+        strata = np.argsort(numbers)[np.frombuffer(self._stratum_of, np.uint32)]
+        ids, hashes = np.frombuffer(self._ids, f"S{ID_BYTES}"), np.frombuffer(self._hashes, np.uint64)
+        is_candidate = np.full(len(hashes), False)
+        is_candidate[self._candidate_rows] = True
+        rows = np.lexsort(
+            (~is_candidate, strata, ids, hashes)
+        )  # repeats together, the first kind of each before others
+        is_first = np.append(True, ids[rows[1:]] != ids[rows[:-1]])[: len(rows)]
+        firsts, chosen = np.flatnonzero(is_first), rows[is_first]
+        repeated = chosen[np.cumsum(is_first) - 1]
+        for at in np.flatnonzero(~is_first & is_candidate[rows] & (strata[rows] == strata[repeated])):
+            group = np.searchsorted(firsts, at) - 1
+            chosen[group] = min(chosen[group], rows[at], key=self._read_content)
+        by_stratum = np.argsort(strata[chosen], kind="stable")
+        sizes = np.bincount(strata[chosen])
+        places = np.empty(len(chosen), np.int64)
+        places[by_stratum] = np.arange(len(chosen)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return _Distinct(
+            chosen, is_candidate[chosen], strata[chosen], places, np.diff(np.append(firsts, len(rows))) - 1
+        )
 
-    def _leave(self, prompt_id: str, label: Label) -> None:
-        stratum = self._strata[label]
-        stratum.size -= 1
-        if prompt_id in self._candidates:
-            del self._candidates[prompt_id]
-            stratum.heap = sorted(item for item in stratum.heap if item[1] != prompt_id)
+    @property
+    def _candidate_rows(self) -> NDArray[np.uint64]:
+        return np.frombuffer(self._row_of_candidate, np.uint64)
 
-    def _places(self) -> Iterator[tuple[float, Label, str]]:
-        for label, stratum in self._strata.items():
-            start = hash_to_uniform(self._seed, "start", *label)
-            for rank, (_, prompt_id) in enumerate(sorted(stratum.heap, reverse=True)):
-                yield (rank + start) / stratum.size, label, prompt_id
+    def _read_content(self, row: int) -> str:
+        return _content(self._candidates[int(np.searchsorted(self._candidate_rows, row))])
 
 
 def _label(prompt: Prompt) -> Label:

@@ -96,17 +96,19 @@ def assign_splits(prompts: Sequence[Prompt], clusters: Sequence[str], share: flo
     sizes: dict[str, int] = {}
     for name in clusters:
         sizes[name] = sizes.get(name, 0) + 1
-    ranks = {name: hash_to_uniform(seed, "split", name) for name in sizes}
+
+    def rank(name: str) -> float:
+        return hash_to_uniform(seed, "split", name)
+
     # A problem of more than half of all prompts is trained on.
     limit = 0.5 * len(prompts)
-    held_out = {name for name, rank in ranks.items() if rank < share and sizes[name] <= limit}
-    by_size = sorted(sizes, key=lambda name: (sizes[name], ranks[name]))
+    held_out = {name for name, size in sizes.items() if size <= limit and rank(name) < share}
     if len(sizes) < 2 or not share:
         held_out = set()
     elif not held_out:
-        held_out = {by_size[0]}
+        held_out = {min(sizes, key=lambda name: (sizes[name], rank(name)))}
     elif len(held_out) == len(sizes):
-        held_out.remove(by_size[-1])
+        held_out.remove(max(sizes, key=lambda name: (sizes[name], rank(name))))
     pool = prompts if isinstance(prompts, PackedPrompts) else PackedPrompts(prompts)
     return pool.with_split(name in held_out for name in clusters)
 

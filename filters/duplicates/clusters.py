@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from learnable.data.records import Prompt
 from learnable.filters.duplicates.near_duplicates import Clusters, cluster_near
@@ -19,12 +19,16 @@ def cluster_problems(prompts: Sequence[Prompt], *, near: bool = True) -> list[st
         for index, first in enumerate(cluster_near(prompts)):
             clusters.join(index, first)
     problems = [prompt.problem_id for prompt in prompts]
-    for names in (problems, [prompt.question_id for prompt in prompts]):
-        first_of: dict[str, int] = {}
-        for index, name in enumerate(names):
-            clusters.join(index, first_of.setdefault(name, index))
+    _join_equal(problems, clusters)
+    _join_equal((prompt.question_id for prompt in prompts), clusters)
     least: dict[int, str] = {}
     for index, problem in enumerate(problems):
         root = clusters.find(index)
         least[root] = min(problem, least.get(root, problem))
     return [least[clusters.find(index)] for index in range(len(prompts))]
+
+
+def _join_equal(names: Iterable[str], clusters: Clusters) -> None:
+    first_of: dict[str, int] = {}
+    for index, name in enumerate(names):
+        clusters.join(index, first_of.setdefault(name, index))

@@ -103,9 +103,24 @@ def test_a_source_with_an_order_of_its_own_keeps_it(limit: int | None) -> None:
     assert drawn.duplicates == 1
 
 
-def test_a_limit_holds_so_many_prompts_of_each_stratum_at_most() -> None:
-    draw = drawing._Draw(20, 0)
-    for number in range(2000):
-        draw.add(prompt(number, "AB"[number % 2]))
-        assert len(draw._candidates) <= 40
-    assert len(draw.result().prompts) == 20
+@pytest.mark.parametrize("limit", [20, None])
+def test_what_cannot_be_drawn_is_let_go(monkeypatch: pytest.MonkeyPatch, limit: int | None) -> None:
+    monkeypatch.setattr(drawing, "UNUSED", 10)
+    draw = drawing._Draw(limit, 0)
+    needed = 40 if limit else 50
+    rows = [prompt(number % (2000 if limit else 50), "AB"[number % 2]) for number in range(2000)]
+    for row in rows:
+        draw.add(row)
+        assert len(draw._candidates) <= 2 * needed + 10
+    monkeypatch.undo()
+    assert draw.result().prompts == draw_prompts(rows, None, 0).prompts[:limit]
+
+
+@given(ROWS, st.integers(0, 3), st.integers(1, 40) | st.none())
+def test_what_is_let_go_changes_nothing(rows: list[Prompt], seed: int, limit: int | None) -> None:
+    whole = draw_prompts(rows, None, seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drawing, "UNUSED", 1)
+        assert draw_prompts(rows, None, seed) == whole
+        distinct = list({row.prompt_id: row for row in rows}.values())
+        assert draw_prompts(distinct, limit, seed).prompts == draw_prompts(distinct, None, seed).prompts[:limit]
