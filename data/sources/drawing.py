@@ -64,8 +64,8 @@ def take_prompts(candidates: Iterable[Prompt], limit: int | None) -> Drawn:
 class _Distinct:
     """Distinct prompts, by the hash that ranks them; arrays of one length.
 
-    Each has the `row` that stands for its repeats, and whether that `is_candidate`; its `stratum`, counted in the order of
-    their labels, and the `place` it has there; and its number of `copies` beyond the first.
+    Each has the row that stands for its repeats, and whether that one is still a candidate; its stratum, counted in the
+    order of their labels, and the place it has there; and its number of copies beyond the first.
     """
 
     rows: Indices
@@ -131,9 +131,8 @@ class _Draw:
         ids, hashes = np.frombuffer(self._ids, f"S{ID_BYTES}"), np.frombuffer(self._hashes, np.uint64)
         is_candidate = np.full(len(hashes), False)
         is_candidate[self._candidate_rows] = True
-        rows = np.lexsort(
-            (~is_candidate, strata, ids, hashes)
-        )  # repeats together, the first kind of each before others
+        # Repeats are together, those of the first kind before others.
+        rows = np.lexsort((~is_candidate, strata, ids, hashes))
         is_first = np.append(True, ids[rows[1:]] != ids[rows[:-1]])[: len(rows)]
         firsts, chosen = np.flatnonzero(is_first), rows[is_first]
         repeated = chosen[np.cumsum(is_first) - 1]
@@ -144,9 +143,8 @@ class _Draw:
         sizes = np.bincount(strata[chosen])
         places = np.empty(len(chosen), np.int64)
         places[by_stratum] = np.arange(len(chosen)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return _Distinct(
-            chosen, is_candidate[chosen], strata[chosen], places, np.diff(np.append(firsts, len(rows))) - 1
-        )
+        copies = np.diff(np.append(firsts, len(rows))) - 1
+        return _Distinct(chosen, is_candidate[chosen], strata[chosen], places, copies)
 
     @property
     def _candidate_rows(self) -> NDArray[np.uint64]:
