@@ -3,7 +3,7 @@
 Share of wall clock, from the first request to the last score, in which vLLM has requests running, and in which it
 computes; the first should be at least 0.95.
 
-    python -m benchmarks.engines.utilisation [--prompts 256] [--workers 1] [--json FILE]
+    python -m benchmarks.engines.utilisation [--sampling optimal] [--prompts 256] [--workers 1] [--json FILE]
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 from benchmarks.figures import make_parser, write_figures
-from learnable.filters.stopping.budget import SamplingBudget
+from learnable.filters.stopping.budget import SamplingBudget, SamplingMode
 from learnable.flows.curation.pipeline import run_curation
 from learnable.flows.engines import engine_for
 from learnable.flows.sampling.collector import Collector
@@ -30,8 +30,8 @@ class Watch:
         self.core = engine.llm.llm_engine
         self.first = self.running_since = 0.0
         self.running = self.computing = 0.0
-        self._step, self._add = self.core.step, self.core.add_request
-        self.core.step, self.core.add_request = self.step, self.add
+        self._step, self._add, self._abort = self.core.step, self.core.add_request, self.core.abort_request
+        self.core.step, self.core.add_request, self.core.abort_request = self.step, self.add, self.abort
 
     def add(self, *arguments: Any, **named: Any) -> Any:
         """Add a request; the engine runs from now on."""
@@ -44,19 +44,26 @@ class Watch:
         """Compute; after the last request's step the engine rests."""
         started = time.perf_counter()
         outputs = self._step()
-        now = time.perf_counter()
-        self.computing += now - started
-        if not self.core.has_unfinished_requests():
-            self.running += now - self.running_since
-            self.running_since = 0.0
+        self.computing += time.perf_counter() - started
+        self._rest()
         return outputs
 
+    def abort(self, *arguments: Any, **named: Any) -> None:
+        """Drop requests; after the last the engine rests."""
+        self._abort(*arguments, **named)
+        self._rest()
 
-def measure(prompts: int, workers: int) -> dict[str, float]:
+    def _rest(self) -> None:
+        if self.running_since and not self.core.has_unfinished_requests():
+            self.running += time.perf_counter() - self.running_since
+            self.running_since = 0.0
+
+
+def measure(prompts: int, workers: int, sampling: SamplingMode) -> dict[str, float]:
     """Return the two shares, the seconds that were watched, and how long scoring went on alone at the end."""
     with tempfile.TemporaryDirectory() as store:
         programs = PromptSettings(families=("programs",), limit=prompts)
-        settings = CurateSettings(prompts=programs, budget=SamplingBudget("fixed"), store=store, workers=workers)
+        settings = CurateSettings(prompts=programs, budget=SamplingBudget(sampling), store=store, workers=workers)
         engine = engine_for(settings)
         if not isinstance(engine, VLLMEngine):
             raise TypeError("the benchmark watches vLLM")
@@ -89,10 +96,13 @@ def _note_last_score() -> dict[str, float]:
 def main() -> None:
     """Measure and report."""
     parser = make_parser(__doc__)
-    parser.add_argument("--prompts", type=int, default=256, help="16 programs each")
+    parser.add_argument("--prompts", type=int, default=256, help="tasks")
+    parser.add_argument(
+        "--sampling", choices=("fixed", "optimal"), default="fixed", help="16 programs each, or as needed"
+    )
     parser.add_argument("--workers", type=int, default=1, help="scoring processes")
     arguments = parser.parse_args()
-    figures = measure(arguments.prompts, arguments.workers)
+    figures = measure(arguments.prompts, arguments.workers, arguments.sampling)
     print(
         f"requests running {figures['running_share']:.3f} of {figures['wall_seconds']:.1f} s (at least {BOUND}), "
         f"computing {figures['computing_share']:.3f}; {figures['rollouts']:,.0f} programs, "
