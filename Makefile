@@ -29,8 +29,9 @@ export PREFECT_SERVER_ANALYTICS_ENABLED := false
 export NO_MKDOCS_2_WARNING := 1
 
 # Families with short answers: their GRPO steps take a second on two cores.
-DEMO_TRAIN := --family arithmetic --family comparison --family counting --steps 60 --max-completion-length 16 \
-	--eval-group-size 32
+# Steps, rate and the share held out were chosen on training seeds 0 and 7.
+DEMO_TRAIN := --family arithmetic --family comparison --family counting --steps 80 --learning-rate 2e-4 \
+	--max-completion-length 16 --eval-group-size 32
 
 .PHONY: setup demo test test-fast test-thorough compiled check lint types imports docstrings site bench gpu-check real-model notebook \
 	docs page lock clean help
@@ -54,7 +55,7 @@ $(LEXICON): $(STAMP)
 	@touch $@
 
 demo: setup ## find learnable prompts with the bundled policy, train on them, compare before and after
-	$(BIN)/find-learnable --name demo --limit 800 --test-share 0.3 --store demo-store
+	$(BIN)/find-learnable --name demo --limit 800 --test-share 0.4 --store demo-store
 	$(BIN)/learnable train --curated demo-store/curated/demo $(DEMO_TRAIN)
 
 test: setup ## run every test

@@ -22,7 +22,7 @@ from learnable.flows.curation.steps import read_prompts
 from learnable.flows.settings import CurateSettings, PromptSettings
 
 PROMPTS, WANT = 6000, 300
-ROLLOUTS = 12_000  # 8,752 to 10,082 at five seeds; over 15,000 where each prompt looked at got as many as a kept one
+ROLLOUTS = 12_000  # 8,752 to 10,082 at five seeds; over 15,000 before beliefs were weights on a grid
 ORDERS = ("up", "down", "shuffled")
 MEASURED = ("seconds", "tokens_per_second", "cost")  # of a plan: by the clock
 SHARE = 0.2  # held out by default

@@ -6,8 +6,8 @@ manifest, card) and bare generation of the requests that it made take turns. Rep
 which should be at most 1.15, and the same of processor seconds, workers' among them, which other programs on the
 machine disturb less.
 
-    python -m benchmarks.engines.overhead [--sampling optimal] [--family arithmetic] [--prompts 128] [--repeats 5]
-        [--json FILE]
+    python -m benchmarks.engines.overhead [--sampling optimal] [--family arithmetic | --form Sonnet] [--prompts 128]
+        [--repeats 5] [--json FILE]
 """
 
 from __future__ import annotations
@@ -44,9 +44,12 @@ def main() -> None:
     parser.add_argument("--prompts", type=int, default=128, help="of all families together")
     parser.add_argument("--sampling", choices=("fixed", "optimal"), default="fixed")
     parser.add_argument("--family", action="append", help="repeatable; arithmetic and poetry, unless given")
+    parser.add_argument("--form", action="append", help="repeatable, in place of families: Sonnet has long completions")
     arguments = parser.parse_args()
-    families = tuple(arguments.family or ("arithmetic", "poetry"))
-    figures = measure(arguments.prompts, arguments.repeats, arguments.sampling, families)
+    forms = tuple(arguments.form or ())
+    families = tuple(arguments.family or (() if forms else ("arithmetic", "poetry")))
+    drawn = PromptSettings(forms=forms, families=families, limit=arguments.prompts)
+    figures = measure(drawn, arguments.repeats, arguments.sampling)
     print(
         f"bare generate {figures['bare_seconds']:.2f} s, curation {figures['curation_seconds']:.2f} s, "
         f"ratio {figures['ratio']:.3f} (at most {BOUND}), {figures['tokens_per_second']:,.0f} tokens/s bare; "
@@ -57,11 +60,9 @@ def main() -> None:
     write_figures(arguments.json, figures)
 
 
-def measure(prompts: int, repeats: int, sampling: SamplingMode, families: Sequence[str]) -> dict[str, float]:
+def measure(prompts: PromptSettings, repeats: int, sampling: SamplingMode) -> dict[str, float]:
     """Return medians over `repeats` rounds, in seconds, after one round to warm up."""
-    settings = CurateSettings(
-        prompts=PromptSettings(families=tuple(families), limit=prompts), budget=SamplingBudget(sampling)
-    )
+    settings = CurateSettings(prompts=prompts, budget=SamplingBudget(sampling))
     engine = engine_for(settings)
     if not isinstance(engine, VLLMEngine):
         raise TypeError("the benchmark compares with vLLM")
