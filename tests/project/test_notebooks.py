@@ -20,10 +20,10 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 @pytest.mark.e2e
 def test_notebooks_show_what_they_speak_of(tmp_path: Path, starter: Starter) -> None:
-    """All in one kernel: what the first finds, the others judge anew and train on, here for a third of the steps."""
+    """All in one kernel: what the first finds, the others judge anew and train on, here for half as many steps."""
     (tmp_path / "typed").mkdir()
     typed = [Path(shutil.copy(path, tmp_path / "typed")) for path in NOTEBOOKS]
-    _change(typed[-1], "steps=12", "steps=4")
+    _change(typed[-1], "steps=12", "steps=6")
     _run(typed, tmp_path, starter)
     first, groups, verifier, trained = [_printed(tmp_path / path.name) for path in NOTEBOOKS]
     (kept,) = _numbers(r"kept (\d+) of 160 prompts", first)
@@ -69,7 +69,7 @@ def _check_training(said: str) -> None:
     usable = {}
     for part in ("control", "train"):
         forecast, seen = _numbers(rf"{part}: (\d+)% of groups usable by the forecast, (\d+)% in training", said)
-        assert seen == pytest.approx(forecast, abs=25)  # 32 groups, of a policy that moves
+        assert seen == pytest.approx(forecast, abs=20)  # 48 groups, of a policy that moves
         usable[part] = seen
         assert _numbers(rf"{part}: held-out reward .*, (\d+) prompts", said)[0] > 40
     assert usable["train"] > usable["control"] + 15
