@@ -30,18 +30,53 @@ Same = Callable[[str, str], bool]
 
 _ALIASES = {
     **dict.fromkeys((r"(-\infty,\infty)", "allrealnumber", "allreal", "realnumber"), r"\mathbb{R}"),
-    "dne": "doesnotexist", "undefined": "doesnotexist", "emptyset": r"\emptyset",
+    "dne": "doesnotexist", "undefined": "doesnotexist", "emptyset": r"\emptyset", "No": "no", "NO": "no",
 }  # fmt: skip
+_NO_VALUE = r"[+*/^=<>,;:!)\]}'_(]|-\s|\\(?:cdot|cup|cap|in|le|ge|ne|to|approx)(?![a-zA-Z])"  # behind a product's "(A)"
+_OPTION = re.compile(
+    r"(?:\\text\{(?:\((?P<a>[A-J])\)[.:]?|(?P<b>[A-J])[).:])(?P<words>[^{}]*)\}|\((?P<c>[A-J])\)|(?P<d>[A-J])[).:](?=\s))"
+    rf"\s*(?!{_NO_VALUE})(?P<value>.*)",
+    re.DOTALL,
+)
+_ANOTHER_OPTION = re.compile(r"\([A-J]\)|(?<![a-zA-Z\\])[A-J][).]")
 
 
 def equals(gold: str, given: str, same: Same) -> bool:
     """Say whether a given answer is the gold one; `same` compares two expressions that it reads whole."""
     gold, given = write_formula(gold), write_formula(given)
+    if _are_equal(gold, given, same):
+        return True
+    (wanted, gold_value), (letter, value) = _split_option(gold), _split_option(given)
+    if wanted and letter:
+        return wanted == letter and _are_equal(gold_value, value, same)
+    if wanted:
+        return _key(given) == wanted or _are_equal(gold_value, given, same)
+    if re.fullmatch("[A-J]", _key(gold)):
+        return _key(gold) == letter
+    return bool(letter) and _are_equal(gold, value, same)
+
+
+def _are_equal(gold: str, given: str, same: Same) -> bool:
     if _key(gold) == _key(given):
         return True
     if _depth(gold) > MAX_BRACKETS or _depth(given) > MAX_BRACKETS:
         return False
     return _Comparison(same).lists(read_answer(gold), read_answer(given))
+
+
+def _split_option(text: str) -> tuple[str, str]:
+    r"""Return the letter and the value of an option of a test, as in "(C) 12"; no letter where it is none.
+
+    >>> _split_option(r"\text{(C)} 12"), _split_option("B. 7"), _split_option("(A)(B)"), _split_option("(A) 1 (B) 2")
+    (('C', '12'), ('B', '7'), ('', '(A)(B)'), ('', '(A) 1 (B) 2'))
+    """
+    option = _OPTION.fullmatch(text)
+    if option is None:
+        return "", text
+    words = (option["words"] or "").strip()
+    value = (rf"\text{{{words}}} " if words else "") + option["value"]
+    letter = next(filter(None, option.group(*"abcd")))
+    return ("", text) if not value or _ANOTHER_OPTION.search(value) else (letter, value)
 
 
 def _depth(text: str) -> int:

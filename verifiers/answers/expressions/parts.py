@@ -31,6 +31,7 @@ _NAME = re.compile(
     r"\\frac\{(?:d|\\partial )\s*(?:\^\{\d\})?\s*[a-zA-Z]?\}\{(?:d|\\partial )\s*[a-zA-Z](?:\^\{\d\})?\}[a-zA-Z]?|"
     r"\|?[a-zA-Z]{1,3}\|?|\\(?:overline|bar)\{[a-zA-Z]+\}|[fghA-Z]'*\([^()]*\)|\\(?:angle|triangle)\s*[A-Z]{1,3}|[A-Z]_\{[^{}]*\}"
 )
+_POINT = re.compile(r"\(\s*[a-zA-Z](?:\s*,\s*[a-zA-Z])+\s*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +179,18 @@ def _is_closed(text: str) -> bool:
 
 
 def _read_relation(text: str, sides: list[str], signs: list[str]) -> Part:
-    if signs == [r"\in"] and is_name(sides[0]):
+    if (signs == [r"\in"] and is_name(sides[0])) or (signs == ["="] and _is_point(sides[0])):
         return _read(sides[1])
     if all(sign in (">", r"\ge") for sign in signs):
         sides, signs = sides[::-1], [_MIRRORED[sign] for sign in signs[::-1]]
     values = [read_answer(side) for side in sides]
     return Relation(text, tuple(one.items[0] if len(one.items) == 1 else one for one in values), tuple(signs))
+
+
+def _is_point(text: str) -> bool:
+    """Say whether a side of an equation names the values of a tuple in their usual order, as in "(x, y)"."""
+    letters = re.findall("[a-zA-Z]", text)
+    return bool(_POINT.fullmatch(text)) and letters == sorted(letters)
 
 
 def _read_brackets(text: str) -> Part | None:

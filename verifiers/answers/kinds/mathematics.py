@@ -40,14 +40,15 @@ class MathsVerifier:
     `tag`, `words`), and else the last expression of the completion (`last`); and `reward`, a shape (see
     `rewards.shapes`).
 
-    Answers are compared by their parts (see `expressions.comparison`). A whole expression goes to math-verify, the gold
+    Answers are compared by their parts (see `expressions.comparison`). Of "(C) 12", an option of a test, the letter or
+    the value is enough, and both must be right where both are given. A whole expression goes to math-verify, the gold
     one first: its comparison is not symmetric. Where there is nothing to compare, that is `extraction_failed`; a wrong
     answer is wrong, and one that takes too long, too much memory or the process with it has no reward:
     `verifier_error`, with the reason.
     """
 
     name: str = "mathematics"
-    version: str = "2"
+    version: str = "3"
     time_limit: float = PARSER_SECONDS
     # Bytes, beside what the process has already.
     memory_limit: int = 512 << 20
