@@ -137,7 +137,7 @@ def write_layouts() -> str:
 
 def _describe_layout(layout: FileLayout) -> tuple[str, str, str, str]:
     prompt = _code(re.findall(r"{(.+?)}", layout.template), " and ") or _code(layout.prompt, " or ")
-    choices = "columns `A`, `B`, ..." if layout.choices == LETTER_COLUMNS else _code([layout.choices], "")
+    choices = "columns `A`, `B`, ..." if layout.choices == LETTER_COLUMNS else _code(layout.choices, ", ")
     answer = f"{READINGS[layout.reading].words} {_code(layout.answer, ' or ')}" if layout.reading else "none"
     kind = f"`{layout.of[0]}` that says {' or '.join(layout.of[1])}" if layout.of[0] else ""
     without = f"no {_code(layout.without, ', ')}" if layout.without else ""

@@ -65,7 +65,7 @@ class Doubts:
 
     def _tell_overlooked(self) -> None:
         layout, columns = self._layout, self._columns
-        used = [layout.answer, layout.question.column, layout.layout.choices] if layout is not None else []
+        used = [layout.answer, layout.question.column, *layout.layout.choices] if layout is not None else []
         rows = [row for place, row in self._first.items() if place in self._texts]
         missed = find_overlooked(rows, list(self._texts.values()), columns, used)
         if missed.above or missed.below:

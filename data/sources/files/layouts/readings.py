@@ -24,6 +24,7 @@ AIME_MAX = 999
 _FINAL_NUMBER = re.compile(r"####[ \t]*[-+\u2212]?[$\u20ac\u00a3]?[-+]?[0-9][0-9,]*(?:[./][0-9]+)?[ \t]*%?\s*\Z")
 _BOXED = re.compile(r"\\f?box(?:ed)?\s*(?:(\{)|([^\s{}$]+))")
 _MEASURED = re.compile(r"([-+\u2212]?[0-9][0-9,]*(?:\.[0-9]+)?(?:/[0-9]+)?)\s*\([^()]*\)")
+_IN_WORDS = re.compile(r"\bthe answer is:?[ \t]*(\S[^\n]*?)\.?\s*\Z", re.IGNORECASE)
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 
 
@@ -73,6 +74,14 @@ def _read_boxed(value: Any, _: AnswerOptions) -> Spec:
     return {"answer": boxed}
 
 
+def _read_in_words(value: Any, choices: AnswerOptions) -> Spec:
+    match = _IN_WORDS.search(value) if isinstance(value, str) else None
+    if match is None:
+        raise UnreadError("a worked solution ends in its answer, as in 'The answer is: 7'")
+    spec = _read_expression(match[1], choices)
+    return {"answer": fit_number(spec["answer"])}
+
+
 def _read_to_999(value: Any, _: AnswerOptions) -> Spec:
     number = None if isinstance(value, bool) else fit_number(value)
     if not isinstance(number, int) or not 0 <= number <= AIME_MAX:
@@ -119,6 +128,13 @@ def _read_texts(value: Any, _: AnswerOptions) -> Spec:
     return {"answer": texts}
 
 
+def _read_yes_or_no(value: Any, _: AnswerOptions) -> Spec:
+    answer = {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value).strip(" .").casefold()
+    if answer not in ("yes", "no"):
+        raise UnreadError("an answer is yes or no, or true or false without quotes")
+    return {"answer": answer, "choices": ["yes", "no"]}
+
+
 def _read_choice_or_value(value: Any, choices: AnswerOptions) -> Spec:
     return read_choice(value, choices) if choices.texts else _read_measured(value, choices)
 
@@ -147,6 +163,20 @@ def read_choice(value: Any, choices: AnswerOptions) -> Spec:
     return {"answer": names[places.pop()], "choices": names, "texts": texts}
 
 
+def _read_place_from_1(value: Any, choices: AnswerOptions) -> Spec:
+    number = fit_number(single(value))
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(choices.texts):
+        raise UnreadError(f"an answer is a place from 1 to {len(choices.texts)}")
+    return read_choice(number - 1, choices)
+
+
+def _read_text_of_choice(value: Any, choices: AnswerOptions) -> Spec:
+    text = str(choice_text(single(value)))
+    if choices.texts.count(text) != 1:
+        raise UnreadError("the right answer and the wrong ones are texts, no two of them the same")
+    return read_choice(choices.texts.index(text), choices)
+
+
 def _read_tests(_: Any, __: AnswerOptions) -> Spec:
     return {}  # `test_code` makes the spec
 
@@ -166,6 +196,15 @@ def _read_instructions(value: Any, arguments: Any) -> Spec:
         shown = f"{len(items)} objects" if items and all(isinstance(one, Mapping) for one in items) else repr(arguments)
         raise UnreadError(f"their arguments are {shown[:60]}: give a list of {len(ids)} objects, one for each id")
     return {"instructions": [{"id": name, **_filled(one)} for name, one in zip(ids, items, strict=True)]}
+
+
+def _read_gym(value: Any, metadata: Any) -> Spec:
+    """Read the entry of a data set of reasoning-gym, which its metadata names."""
+    given = _parse(metadata)
+    name = given.get("source_dataset") if isinstance(given, Mapping) else None
+    if not isinstance(name, str):
+        raise UnreadError("its metadata names no `source_dataset`")
+    return {"dataset": name, "answer": value, "metadata": given}
 
 
 def _parse(value: Any) -> Any:
@@ -195,13 +234,18 @@ def _filled(arguments: Mapping[str, Any]) -> dict[str, Any]:
 READINGS = {
     "hashes": AnswerReader(_read_hashes, "the number behind the last '####' of"),
     "boxed": AnswerReader(_read_boxed, r"what the last \boxed{} holds in"),
+    "in_words": AnswerReader(_read_in_words, "what stands behind the last 'the answer is' of"),
     "to_999": AnswerReader(_read_to_999, f"the whole number from 0 to {AIME_MAX} in"),
     "expression": AnswerReader(_read_expression, "the number or expression in"),
     "number": AnswerReader(_read_number, "the number in"),
     "measured": AnswerReader(_read_measured, "the number, without its unit, or the text in"),
     "texts": AnswerReader(_read_texts, "any of the texts in"),
     "choice": AnswerReader(read_choice, "the choice that is named in"),
+    "text_of_choice": AnswerReader(_read_text_of_choice, "the choice in"),
+    "place_from_1": AnswerReader(_read_place_from_1, "the choice whose place, from 1 on, is in"),
+    "yes_or_no": AnswerReader(_read_yes_or_no, "yes or no, as is said in"),
     "choice_or_value": AnswerReader(_read_choice_or_value, "the choice, the number or the text in"),
     "instructions": AnswerReader(_read_instructions, "made of the instructions in"),
+    "gym": AnswerReader(_read_gym, "for the library to judge, in"),
     "tests": AnswerReader(_read_tests, "made of the tests in"),
 }

@@ -33,12 +33,12 @@ MADE_SPECS = ("tests", "instructions")  # readings of what is a spec without an 
 class Question:
     """What a row asks: the column that names it, and how it is made where that is not the column alone.
 
-    `listed` are the choices that stand below it, "" for none.
+    `listed` are the columns of the choices that stand below it, if any.
     """
 
     column: str
     template: Template | None = None
-    listed: str = ""
+    listed: tuple[str, ...] = ()
 
     def describe(self) -> str:
         """Return in words what the prompt is made of."""
@@ -49,9 +49,11 @@ class Question:
         """Return how all of it is made, the choices included; None where the column is all of it."""
         if not self.listed:
             return self.template
-        letters = "\n".join(f"{letter}. {{{letter}}}" for letter in string.ascii_uppercase)
+        names = string.ascii_uppercase if self.listed == LETTER_COLUMNS else self.listed
+        lines = (f"{letter}. {{{name}}}" for letter, name in zip(string.ascii_uppercase, names, strict=False))
+        listed = "\n".join(lines) if len(names) > 1 else f"{{{names[0]}}}"
         text = self.template.text if self.template is not None else f"{{{self.column}}}"
-        return Template(f"{text}\n\n{letters if self.listed == LETTER_COLUMNS else f'{{{self.listed}}}'}", known=True)
+        return Template(f"{text}\n\n{listed}", known=True)
 
     def read(self, row: Row, place: str, choices: AnswerOptions = NO_OPTIONS) -> object:
         """Return the prompt of a row. Raises `BadRowError` where there is no such column."""
@@ -222,8 +224,8 @@ def _find_columns(layout: FileLayout, rows: Sequence[tuple[str, Row]], columns: 
     """Return the layout with the columns of the first row that has them all."""
     for _, row in rows:
         prompt, answer = _prompt_column(layout, row, columns), _answer_column(layout, row, columns)
-        choices = "" if layout.may_lack_choices else layout.choices
-        needed = [name for name in (*layout.more, choices, layout.arguments) if name]
+        choices = () if layout.may_lack_choices else layout.choices
+        needed = [name for name in (*layout.more, *choices, layout.arguments) if name]
         unwanted = () if columns.answer else layout.without
         if not (prompt and answer) or not all(find_column(row, name) for name in needed):
             continue
@@ -239,7 +241,7 @@ def _find_question(layout: FileLayout, prompt: str, rows: Sequence[tuple[str, Ro
         return Question(prompt, None, layout.choices)
     context = "".join(f"{{{name}}}\n\n" for name in CONTEXT if name != prompt.casefold())
     template = Template(layout.template or f"{context}{{{prompt}}}", known=True).among(row for _, row in rows)
-    return Question(prompt, template if template.names != (prompt,) else None, layout.choices)
+    return Question(prompt, template if template.text != f"{{{prompt}}}" else None, layout.choices)
 
 
 def _prompt_column(layout: FileLayout, row: Row, columns: Columns) -> str | None:
@@ -272,10 +274,14 @@ def _find_choices(row: Row, layout: FileLayout, place: str) -> AnswerOptions:
     """Return a row's choices. Raises `BadRowError` for what cannot be read."""
     if layout.choices == LETTER_COLUMNS:
         return _lettered_columns(row, place)
-    name = find_column(row, layout.choices) if layout.choices else None
-    if name is None and (layout.may_lack_choices or not layout.choices):
+    names = [find_column(row, name) or name for name in layout.choices]
+    if not names or (layout.may_lack_choices and find_column(row, names[0]) is None):
         return NO_OPTIONS
-    return read_choices(column_value(row, name or layout.choices), place, layout.choices)
+    if len(names) == 1:
+        return read_choices(column_value(row, names[0]), place, layout.choices[0])
+    texts = [str(choice_text(column_value(row, name))) for name in names]
+    # Else the place of the right one would be the same in every row.
+    return _name_options(sorted(texts) if set(layout.choices) & set(layout.answer) else texts)
 
 
 def _lettered_columns(row: Row, place: str) -> AnswerOptions:
@@ -283,10 +289,12 @@ def _lettered_columns(row: Row, place: str) -> AnswerOptions:
     count = names.index(None) if None in names else len(names)
     if any(names[count:]):
         raise BadRowError(place, f"column {string.ascii_uppercase[count]!r} is empty, and later ones are not: fill it")
-    texts = [str(choice_text(row[name])) for name in names[:count] if name]
-    return AnswerOptions(
-        [], texts, [f"{letter}. {text}" for letter, text in zip(string.ascii_uppercase, texts, strict=False)]
-    )
+    return _name_options([str(choice_text(row[name])) for name in names[:count] if name])
+
+
+def _name_options(texts: list[str]) -> AnswerOptions:
+    lines = [f"{letter}. {text}" for letter, text in zip(string.ascii_uppercase, texts, strict=False)]
+    return AnswerOptions([], texts, lines)
 
 
 def _list_choices(question: str, choices: AnswerOptions) -> str:

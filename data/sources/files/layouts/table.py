@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-LETTER_COLUMNS = "A"  # as `FileLayout.choices`: a column for each choice, named by its letter
+LETTER_COLUMNS = ("A",)  # as `FileLayout.choices`: a column for each choice, named by its letter
 CONTEXT = ("passage", "context", "article", "body")  # columns that a question is about
 
 
@@ -16,7 +16,8 @@ class FileLayout:
     - `prompt`, `answer`: the column of each; of several names the first that rows have.
     - `reading`: how the answer is read out of its column, a name in `readings.READINGS`.
     - `verifiers`: who judges. Of two, the first judges answers that are numbers, the second all others.
-    - `choices`: the column of the choices, which are listed behind the question; `LETTER_COLUMNS` for columns A, B, ...
+    - `choices`: the column of the choices, which are listed behind the question, or a column for each; `LETTER_COLUMNS`
+      for columns A, B, ... Where one of them is the answer's, they are listed by their letters.
     - `template`: how the prompt is made, where that is of several columns (`Template`). Else it is the prompt's column,
       below those of `CONTEXT` that rows have.
     - `arguments`: the column of what the answer's items take as arguments.
@@ -33,7 +34,7 @@ class FileLayout:
     answer: tuple[str, ...]
     reading: str
     verifiers: tuple[str, ...]
-    choices: str = ""
+    choices: tuple[str, ...] = ()
     template: str = ""
     arguments: str = ""
     more: tuple[str, ...] = ()
@@ -83,6 +84,16 @@ LAYOUTS = (
     ),
     FileLayout("MAWPS", ("input",), ("target",), "number", ("number",), unsure=True),
     FileLayout("MAWPS", ("sQuestion",), ("lSolutions",), "number", ("number",)),
+    FileLayout("MGSM", ("question",), ("answer_number",), "number", ("number",)),
+    FileLayout("MetaMathQA", ("query",), ("response",), "in_words", ("number", "mathematics"), unsure=True),
+    FileLayout(
+        "TheoremQA, WebInstruct",
+        ("question",),
+        ("answer",),
+        "expression",
+        ("number", "mathematics"),
+        more=("answer_type",),
+    ),
     FileLayout("CMATH", ("question",), ("answer",), "measured", ("number",), more=("grade", "reasoning_step")),
     FileLayout(
         "OlympiadBench",
@@ -98,22 +109,53 @@ LAYOUTS = (
         ("answer",),
         "choice_or_value",
         ("number", "text"),
-        "choices",
+        ("choices",),
         "{table_title}\n{table}\n\n{question}",
         more=("table",),
         may_lack_choices=True,
         level="grade",
     ),
-    FileLayout("MMLU", ("question",), ("answer",), "choice", ("choice",), "choices"),
-    FileLayout("MMLU-Pro", ("question",), ("answer",), "choice", ("choice",), "options"),
-    FileLayout("AQuA", ("question",), ("correct",), "choice", ("choice",), "options"),
-    FileLayout("MathQA", ("problem",), ("correct",), "choice", ("choice",), "options"),
-    FileLayout("AGIEval", ("question",), ("label",), "choice", ("choice",), "options"),
-    FileLayout("HellaSwag", ("ctx",), ("label",), "choice", ("choice",), "endings"),
+    FileLayout("MMLU", ("question",), ("answer",), "choice", ("choice",), ("choices",)),
+    FileLayout("MMLU-Pro", ("question",), ("answer",), "choice", ("choice",), ("options",)),
+    FileLayout("AQuA", ("question",), ("correct",), "choice", ("choice",), ("options",)),
+    FileLayout("MathQA", ("problem",), ("correct",), "choice", ("choice",), ("options",)),
+    FileLayout("AGIEval", ("question",), ("label",), "choice", ("choice",), ("options",)),
+    FileLayout("HellaSwag", ("ctx",), ("label",), "choice", ("choice",), ("endings",)),
+    FileLayout("LogiQA", ("query",), ("correct_option",), "choice", ("choice",), ("options",)),
+    FileLayout("PIQA", ("goal",), ("label",), "choice", ("choice",), ("sol1", "sol2")),
+    FileLayout("WinoGrande", ("sentence",), ("answer",), "place_from_1", ("choice",), ("option1", "option2")),
+    FileLayout("MedMCQA", ("question",), ("cop",), "choice", ("choice",), ("opa", "opb", "opc", "opd")),
+    FileLayout(
+        "SciQ",
+        ("question",),
+        ("correct_answer",),
+        "text_of_choice",
+        ("choice",),
+        ("correct_answer", "distractor1", "distractor2", "distractor3"),
+    ),
+    FileLayout(
+        "GPQA",
+        ("question",),
+        ("correct answer",),
+        "text_of_choice",
+        ("choice",),
+        ("correct answer", "incorrect answer 1", "incorrect answer 2", "incorrect answer 3"),
+    ),
+    FileLayout(
+        "yes or no",
+        ("question",),
+        ("answer",),
+        "yes_or_no",
+        ("choice",),
+        template="{passage}\n\n{question}\n\nAnswer with yes or no.",
+        unsure=True,
+    ),
+    FileLayout("TriviaQA", ("question",), ("answer.aliases",), "texts", ("text",)),
+    FileLayout("NQ-Open", ("question",), ("answer",), "texts", ("text",), unsure=True),
     FileLayout("SQuAD", ("question",), ("answers.text",), "texts", ("text",), more=("context",)),
     FileLayout("multiple choice", ("question",), ("answer",), "choice", ("choice",), LETTER_COLUMNS, more=("A", "B")),
-    FileLayout("ARC", ("question", "question_stem"), ("answerKey",), "choice", ("choice",), "choices"),
-    FileLayout("ARC", ("question.stem",), ("answerKey",), "choice", ("choice",), "question.choices"),
+    FileLayout("ARC", ("question", "question_stem"), ("answerKey",), "choice", ("choice",), ("choices",)),
+    FileLayout("ARC", ("question.stem",), ("answerKey",), "choice", ("choice",), ("question.choices",)),
     FileLayout(
         "verl",
         ("prompt",),
@@ -154,6 +196,7 @@ LAYOUTS = (
     FileLayout("CodeContests", ("description",), ("public_tests",), "tests", ("programs",)),
     FileLayout("LiveCodeBench", ("question_content",), ("public_test_cases",), "tests", ("programs",)),
     FileLayout("DeepCoder", ("problem",), ("tests",), "tests", ("programs",)),
+    FileLayout("reasoning-gym", ("question",), ("answer",), "gym", ("reasoning-gym",), arguments="metadata"),
     FileLayout("IFEval", ("prompt",), ("instruction_id_list",), "instructions", ("instructions",), arguments="kwargs"),
 )
 

@@ -28,6 +28,13 @@ APPS = {"question": "Add.", "input_output": '{"inputs": ["1"], "outputs": ["2"]}
 MBPP = {"text": "Write a function to add.", "code": "def add(a, b): ...", "test_list": ["assert add(1, 2) == 3"]}
 HUMAN = {"prompt": "def add(a, b):", "entry_point": "add", "test": "def check(f):\n    assert f(1, 2) == 3"}
 IFEVAL = {"prompt": "Say it.", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}], "key": 7}
+SCIQ = {"question": "?", "correct_answer": "water", "distractor1": "wood", "distractor2": "air", "distractor3": "fire"}
+GPQA = {
+    "Question": "?",
+    "Correct Answer": "2",
+    **{f"Incorrect Answer {n}": text for n, text in enumerate("431", start=1)},
+}
+GYM = {"question": "How many legs?", "answer": "4", "metadata": {"source_dataset": "leg_counting", "source_index": 0}}
 MANY = {"num_words": 300, "relation": "at least"}
 
 
@@ -98,6 +105,57 @@ def read(rows: list[Row], **columns: str) -> list[Prompt]:
         ("TRL", {"prompt": ASK, "solution": r"So $\boxed{3}$."}, "mathematics", {"answer": "3"}),
         ("TRL", {"prompt": ASK, "solution": r"$x^2$"}, "mathematics", {"answer": "x^2"}),
         ("TRL", {"prompt": ASK, "solution": "A long\nway.", "answer": "x^2"}, "mathematics", {"answer": "x^2"}),
+        ("MGSM", {"question": "How many?", "answer": None, "answer_number": 7}, "number", {"answer": 7}),
+        ("MetaMathQA", {"query": "?", "response": "2 + 5 = 7\nThe answer is: 7"}, "number", {"answer": 7}),
+        ("MetaMathQA", {"query": "?", "response": "The answer is: $x^2$."}, "mathematics", {"answer": "x^2"}),
+        (
+            "TheoremQA, WebInstruct",
+            {"Question": "?", "Answer": "2.5", "Answer_type": "float"},
+            "number",
+            {"answer": 2.5},
+        ),
+        (
+            "TheoremQA, WebInstruct",
+            {"question": "?", "answer": "5 m/s", "answer_type": "Float"},
+            "mathematics",
+            {"answer": "5 m/s"},
+        ),
+        (
+            "LogiQA",
+            {"context": "So.", "query": "?", "options": ["x", "y"], "correct_option": 1},
+            "choice",
+            {"answer": "B"},
+        ),
+        (
+            "PIQA",
+            {"goal": "Open it.", "sol1": "x", "sol2": "y", "label": 0},
+            "choice",
+            {"answer": "A", "texts": ["x", "y"]},
+        ),
+        ("WinoGrande", {"sentence": "_ is.", "option1": "x", "option2": "y", "answer": "2"}, "choice", {"answer": "B"}),
+        (
+            "MedMCQA",
+            {"question": "?", "opa": "x", "opb": "y", "opc": "z", "opd": "w", "cop": 2},
+            "choice",
+            {"answer": "C"},
+        ),
+        ("SciQ", SCIQ, "choice", {"answer": "C", "texts": ["air", "fire", "water", "wood"]}),
+        ("GPQA", GPQA, "choice", {"answer": "B", "texts": ["1", "2", "3", "4"]}),
+        ("yes or no", {"question": "Is it?", "answer": False}, "choice", {"answer": "no", "choices": ["yes", "no"]}),
+        ("yes or no", {"question": "Is it?", "answer": "Yes"}, "choice", {"answer": "yes"}),
+        (
+            "TriviaQA",
+            {"question": "?", "answer": {"aliases": ["x", "y"], "value": "x"}},
+            "text",
+            {"answer": ["x", "y"]},
+        ),
+        ("NQ-Open", {"question": "?", "answer": ["x", "y"]}, "text", {"answer": ["x", "y"]}),
+        (
+            "reasoning-gym",
+            GYM,
+            "reasoning-gym",
+            {"dataset": "leg_counting", "answer": "4", "metadata": GYM["metadata"]},
+        ),
         ("HumanEval", HUMAN, "programs", {"entry": "add", "cases": [[[1, 2], 3]], "equality": "plain"}),
         ("MBPP", MBPP, "programs", {"entry": "add", "cases": [[[1, 2], 3]], "equality": "plain"}),
         ("APPS", APPS, "programs", {"stdin": [["1", "2"]]}),
@@ -112,6 +170,25 @@ def test_each_layout_is_told_and_its_specs_suit_its_judges(name: str, row: Row, 
     assert {key: prompt.spec[key] for key in spec} == spec
     find_verifier(verifier).check_spec(prompt.spec)
     assert prompt.verifier in found.layout.verifiers
+
+
+def test_a_file_of_yes_and_no_has_them_below_each_question() -> None:
+    rows = [{"passage": "It is.", "question": "Is it?", "answer": answer} for answer in (True, False)]
+    assert [prompt.text for prompt in read(rows)] == ["It is.\n\nIs it?\n\nAnswer with yes or no."] * 2
+    assert find([*rows, {"question": "Who?", "answer": "Ann"}]) is None
+
+
+def test_where_the_right_choice_has_a_column_its_place_says_nothing() -> None:
+    [prompt] = read([SCIQ])
+    assert prompt.text == "?\n\nA. air\nB. fire\nC. water\nD. wood\n\nAnswer with A, B, C or D."
+    with pytest.raises(BadRowError, match="no two of them the same"):
+        read([SCIQ | {"distractor1": "water"}])
+
+
+def test_a_place_from_1_on() -> None:
+    row = {"sentence": "_ is.", "option1": "x", "option2": "y"}
+    with pytest.raises(BadRowError, match="a place from 1 to 2"):
+        read([row | {"answer": "1"}, row | {"answer": "0"}])
 
 
 def test_the_page_lists_every_layout() -> None:
