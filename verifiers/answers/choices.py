@@ -57,7 +57,8 @@ _OFFERED = (
     r"it|is|could|might|may|be)\b[ \t]*)*"
 )
 _MAYBE = (
-    r"\b(?:maybe|perhaps|possibly|otherwise|alternatively|but[ \t]+(?:it[ \t]+)?(?:maybe|perhaps|could|might|may))\b"
+    r"\b(?:maybe|perhaps|possibly|otherwise|alternatively|but[ \t]+(?:maybe|perhaps|could|might|may)|"
+    r"(?:but[ \t]+)?(?:it|this|that)[ \t]+(?:maybe|perhaps|could|might|may))\b"
 )
 _STRONG_LINK = re.compile(
     rf"{_WRAP}(?:[.,;: \t\"'*_`()\[\]{{}}$]*(?:[/|&+]|\b(?:and/or|and|or|nor|vs\.?|versus|through)\b|{_MAYBE}){_WRAP}"

@@ -5,7 +5,8 @@ Read are `\boxed{...}` with nested braces, `#### ...`, `<answer>...</answer>`, a
 none of these, what is emphasised at the very end is: "So he has **72**." What stands behind a second question is not
 read: a base model goes on to the next problem, and answers that too.
 
-What is stated in one breath is one statement, so that "\boxed{18} or \boxed{19}" is seen to be two answers.
+What corrects a statement is a statement: "Wait, 19." What is stated in one breath is one, so that "\boxed{18} or
+\boxed{19}" is seen to be two answers.
 """
 
 from __future__ import annotations
@@ -45,7 +46,18 @@ _DISPLAY = re.compile(
 _FORMULA = r"\\\(.*?\\\)|(?<!\\)\$(?:(?!\b[a-z]{2,}\s+[a-z]{2,})(?:[^$\n\\]|\\.)){1,200}\$"
 _NO_ABBREVIATION = r"(?<!\bRs)(?<!\bMr)(?<!\bMrs)(?<!\bDr)(?<!\bSt)(?<!\bvs)"
 _NUMBER_LINE = r"[ \t]*[-+$]?[0-9][0-9.,/]*[ \t]*(?:\n|\Z)"  # the next of a list, one below the other
-_OR_ELSE = r"(?!\s*\b(?:or|alternatively|otherwise)\b)"  # the clause goes on: "18. Or 19."
+_MAY_BE = r"(?:it|this|that)\s+(?:may|might|could)(?:\s+(?:also|well|even))?\s+be"
+_OR_ELSE = rf"(?!\s*\b(?:or|alternatively|otherwise|{_MAY_BE})\b)"  # the clause goes on: "18. Or 19."
+# "Actually, 19." where a line ends: a number, a formula or a letter that is put in the place of what was stated before.
+_CORRECTED = re.compile(
+    r"(?:\A|(?<=[\n.,;:!?\u2013\u2014-])|(?<=[.,;:!?\u2013\u2014-] ))"
+    r"(?:(?:no|wait|actually|sorry|hm+|correction|rather|i\s+meant?|make\s+that|scratch\s+that|on\s+second\s+thoughts?)\b"
+    r"(?:[\s,:;.!\u2026\u2013\u2014]|-(?=\s))*)+"
+    r"(?:(?:it|this|that)(?:['\u2019]s|\s+is|\s+(?:should|must)\s+be)\s+)?"
+    r"(?=[*_`(\[]{0,3}(?:[-+\u2212]?[$\u20ac\u00a3]?[0-9][0-9,]*+(?:[./][0-9]+)?%?(?:\s+(?!(?:more|less|fewer|times|left|or)\b)[a-z]+){0,2}"
+    r"|\$[^$\n]{1,80}\$|(?-i:[A-J]))[*_`)\]]{0,3}[.!]?[ \t]*(?:\n|\Z))",
+    re.IGNORECASE,
+)
 CLAUSE_END = re.compile(
     rf"(?:\n(?!{_NUMBER_LINE})|{_NO_ABBREVIATION}[.!?](?=\s|$)|\u3002){_OR_ELSE}|;(?=\s*(?:[^\W\d_]{{2,}}|$|\n))(?!\s*(?:or|and)\b)",
     re.IGNORECASE,
@@ -207,7 +219,7 @@ def _tagged(text: str) -> Iterator[Statement]:
 
 
 def _worded(text: str) -> Iterator[Statement]:
-    starts = sorted({match.end() for pattern in (_WORDS, _HEADING) for match in pattern.finditer(text)})
+    starts = sorted({match.end() for pattern in (_WORDS, _HEADING, _CORRECTED) for match in pattern.finditer(text)})
     for start in starts if len(starts) <= MAX_WORDED else [starts[0], *starts[1 - MAX_WORDED :]]:
         stated = _statement(text, start, _find_clause_end(text, start), "words")
         if stated.text:

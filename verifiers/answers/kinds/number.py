@@ -43,7 +43,7 @@ class NumberVerifier:
     """
 
     name: str = "number"
-    version: str = "2"
+    version: str = "3"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless the answer is a number and the options fit."""

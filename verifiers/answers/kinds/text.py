@@ -54,7 +54,7 @@ class TextVerifier:
     """
 
     name: str = "text"
-    version: str = "2"
+    version: str = "3"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless the answers are texts and the options fit."""

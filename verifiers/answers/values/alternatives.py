@@ -32,7 +32,7 @@ _VALUE = rf"[-+]?[$\u20ac\u00a3\u00a5\u20b9]?\s?\.?[0-9]|(?:minus|negative)\b|{S
 _LINK = re.compile(
     rf"(?P<noun>{_NOUN}){_MARKS}(?:"
     rf"(?P<or>[,.;(\[]*\s*(?:and\s*/\s*)?\bor\b(?!\s+so\b)(?:\s+(?!because\b)[^\W\d_][\w'\u2019]*){{0,5}}?)|"
-    rf"(?P<else>[,.;(]*\s*(?:but|though|although|otherwise|alternatively|if\s+not|unless)\b"
+    rf"(?P<else>[,.;(]*\s*(?:but|though|although|otherwise|alternatively|if\s+not|unless|(?:it|this|that)\s+(?:may|might|could))\b"
     rf"(?:\s+[^\W\d_][\w'\u2019]*){{0,5}}?)|"
     rf"(?P<list>[,;/|&]+\s*(?:and\b)?|\s*\b(?:and|plus|vs\.?|versus)(?!\w))(?:\s*(?:{_HEDGE}|{_NAMED}))*|"
     rf"(?P<aside>\s*\(\s*(?:{_HEDGE}\s+)*)|"
