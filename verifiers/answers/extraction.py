@@ -52,7 +52,7 @@ _OR_ELSE = rf"(?!\s*\b(?:or|alternatively|otherwise|{_MAY_BE})\b)"  # the clause
 _CORRECTED = re.compile(
     r"(?:\A|(?<=[\n.,;:!?\u2013\u2014-])|(?<=[.,;:!?\u2013\u2014-] ))"
     r"(?:(?:no|wait|actually|sorry|hm+|correction|rather|i\s+meant?|make\s+that|scratch\s+that|on\s+second\s+thoughts?)\b"
-    r"(?:[\s,:;.!\u2026\u2013\u2014]|-(?=\s))*)+"
+    r"(?:[\s,:;.!\u2026\u2013\u2014]|-(?=\s))*){1,6}"
     r"(?:(?:it|this|that)(?:['\u2019]s|\s+is|\s+(?:should|must)\s+be)\s+)?"
     r"(?=[*_`(\[]{0,3}(?:[-+\u2212]?[$\u20ac\u00a3]?[0-9][0-9,]*+(?:[./][0-9]+)?%?(?:\s+(?!(?:more|less|fewer|times|left|or)\b)[a-z]+){0,2}"
     r"|\$[^$\n]{1,80}\$|(?-i:[A-J]))[*_`)\]]{0,3}[.!]?[ \t]*(?:\n|\Z))",
