@@ -246,6 +246,6 @@ READINGS = {
     "yes_or_no": AnswerReader(_read_yes_or_no, "yes or no, as is said in"),
     "choice_or_value": AnswerReader(_read_choice_or_value, "the choice, the number or the text in"),
     "instructions": AnswerReader(_read_instructions, "made of the instructions in"),
-    "gym": AnswerReader(_read_gym, "for the library to judge, in"),
+    "gym": AnswerReader(_read_gym, "what the data set of the entry accepts, as in"),
     "tests": AnswerReader(_read_tests, "made of the tests in"),
 }
