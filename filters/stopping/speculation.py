@@ -13,8 +13,8 @@ from learnable.filters.stopping.table import CONTINUE
 
 NEVER = -1  # of the end of what was made ahead: nothing more is
 MIN_CHANCE = 0.2  # that a block is needed: less is not worth making, even where slots idle
-# Before the first fit no group can stop, and slots that idle until then are lost. Tuned on five draws of 2,000 prompts on
-# 64 replicas: they took 346 to 413 s by .005, 325 to 351 by this, for 3 % more rollouts, and no less by .00001.
+# Before the first fit no group can stop, and slots that idle until then are lost. Tuned on five draws of 2,000 prompts
+# on 64 replicas: they took 346 to 413 s by .005, 325 to 351 by this, for 3 % more rollouts, and no less by .00001.
 MIN_CHANCE_AT_FIRST = 0.0005
 FIRST_GUESS = 64  # rollouts, after which the rule before the first fit is found anew, and after twice as many again
 _OF_OWN_FIT = 0  # a forecast that no other fit changes

@@ -69,7 +69,9 @@ _WEAK_LINK = re.compile(r"[\s,;.:\"'*_`()\[\]-]+(?:(?:option|choice|letter)[\s(\
 _OR_WORD = re.compile(rf"{_WRAP},?\s*\bor\s+(?=\w)", re.IGNORECASE)
 _TEXT_SIGN = re.compile(r"[*_`]*(?:[).:\]]+[*_`]*|,|\s[-\u2013\u2014]|\s\()[*_`]*\s*(?=[^\s*_`()\[\]])")
 _NO_TEXT = re.compile(
-    r"(?:or|and|nor|to|vs|through|maybe|perhaps|possibly|not|but|then|with|because|since)\b", re.IGNORECASE
+    r"(?:or|and|nor|to|vs|through|maybe|perhaps|possibly|not|but|then|with|because|since|"
+    r"(?:it|this)\s+(?:could|might|may))\b",
+    re.IGNORECASE,
 )
 _OF_OTHERS = re.compile(
     r"(?i:both|neither)\b(?:(?!\bor\b).)*|"

@@ -170,7 +170,8 @@ class _Comparison:
             return _alike(gold.kind, given.kind, len(gold.items)) and self._in_order(gold.items, given.items)
         if isinstance(gold, Union) and isinstance(given, Union):
             return self._in_any_order(gold.items, given.items)
-        return False
+        ratio, other = _as_fraction(gold), _as_fraction(given)
+        return ratio is not None and other is not None and self._values(ratio, other)
 
     def _leaves(self, gold: Leaf, given: Leaf) -> bool:
         one, other = gold.measure, given.measure
@@ -277,6 +278,13 @@ def _alike(gold: str, given: str, size: int) -> bool:
     if gold == given:
         return True
     return "()" in (gold, given) and {gold, given} <= shapes
+
+
+def _as_fraction(part: Part) -> str | None:
+    """Return a ratio of two as a fraction, and an expression without a unit as it is; None for anything else."""
+    if isinstance(part, Ordered) and part.kind == ":" and all(isinstance(one, Leaf) for one in part.items):
+        return rf"\frac{{{part.items[0].text}}}{{{part.items[1].text}}}"
+    return part.text if isinstance(part, Leaf) and part.measure.value == part.text else None
 
 
 def _variable(chain: Relation) -> str:

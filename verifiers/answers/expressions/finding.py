@@ -1,4 +1,4 @@
-r"""Where a completion that states no answer has its last expression."""
+r"""Which expression is meant: of what is stated in words, and of a completion that states no answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,31 @@ _NUMBERS = re.compile(
 )
 _RESULT = re.compile(r"=\s*([^=\n]+)\Z")
 _EMPHASIS = re.compile(r"(?<![\w)*])\*{1,2}(?=\S)|(?<=\S)\*{1,2}(?![\w(*])")
+_VALUE = rf"(?:\$[^$\n]{{1,200}}\$|\\\(.{{1,200}}?\\\)|{_NUMBER}(?![\w^]))"
+_STATED = re.compile(rf"(?P<values>{_VALUE}(?:{_BETWEEN.pattern}{_VALUE})*)(?P<rest>.*)", re.DOTALL)
+_CONDITION = r"\b(?:where|when|whenever|with|given|provided|assuming|for\s+(?:all|any|every|each|some))\b"
+_REASON = re.compile(
+    rf"[\s,;(]*(?:(?:{_CONDITION}|(?:since|because|as(?!\s+well)|by|which|i\.?\s?e|that\s+is|namely|not|achieved|attained|obtained|"
+    r"reached|and\s+(?:the\s+)?equality)\b).*|(?:as\s+desired|so|thus|hence|therefore|only|indeed|exactly)\b[^$\d]*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_OPEN = re.compile(
+    rf"\b(?:or|maybe|perhaps|possibly|alternatively|otherwise|may|might|could|either|also|but|if)\b|{_CONDITION}.*{_CONDITION}",
+    re.IGNORECASE | re.DOTALL,
+)
 _WORDS = re.compile(r"(?<![\\a-zA-Z])(?!(?:and|or)\b)[a-zA-Z]{2,}(?![a-zA-Z])")
+
+
+def without_reason(text: str) -> str:
+    r"""Return what is stated in words without the reason behind it; all of it where that leaves more open.
+
+    >>> without_reason("$x+1$, which holds for all $x$."), without_reason("$5$ when $x>0$, $6$ when $x<0$")
+    ('$x+1$', '$5$ when $x>0$, $6$ when $x<0$')
+    """
+    stated = _STATED.fullmatch(text)
+    if stated is None or not _REASON.fullmatch(stated["rest"]) or _OPEN.search(stated["rest"]):
+        return text
+    return stated["values"]
 
 
 def find_last_expression(text: str) -> str | None:

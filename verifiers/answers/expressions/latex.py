@@ -37,6 +37,7 @@ _BLANK = re.compile(
 )
 _SIZES = re.compile(r"\\(?:left|right)\s*\.|\\(?:left|right|middle|[bB]igg?[lrm]?)(?![a-zA-Z])\s*")
 _DISPLAY = re.compile(r"\\(?:begin|end)\s*\{(?:align|equation|gather|aligned|gathered|split|multline|math)\*?\}")
+_LISTED_CASES = re.compile(r"\\begin\{cases\}((?:(?!&|\\text|\\end).)*)\\end\{cases\}", re.DOTALL)  # each holds
 _DELIMITERS = re.compile(r"(?<!\\)\\[\[\]()]|(?<=\\\\)\[[0-9.]+ ?[a-z]{2}\]")
 _BOX = re.compile(r"\\f?box(?:ed)?\s*(?=\{)")
 _FONT = re.compile(
@@ -132,6 +133,7 @@ def _without_layout(text: str) -> str:
     text = text.replace("$", "\x00").replace("\x00", r"\$ ")
     text = _BOX.sub("", _DISPLAY.sub(" ", _DELIMITERS.sub(" ", text)))
     text = _BLANK.sub(" ", _SIZES.sub(" ", text))
+    text = _LISTED_CASES.sub(r" \1 ", text)
     if "matrix" not in text and "array" not in text and "cases" not in text:
         text = text.replace("&", " ").replace("\\\\", " , ")
     return text

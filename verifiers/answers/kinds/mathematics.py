@@ -17,7 +17,7 @@ from typing import Any
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score, Spec
 from learnable.verifiers.answers.expressions.comparison import equals, is_readable
-from learnable.verifiers.answers.expressions.finding import find_last_expression
+from learnable.verifiers.answers.expressions.finding import find_last_expression, without_reason
 from learnable.verifiers.answers.expressions.trials import differ, write_imaginary
 from learnable.verifiers.answers.expressions.whole import is_numeral, write_whole
 from learnable.verifiers.answers.extraction import find_statements
@@ -86,7 +86,8 @@ class MathsVerifier:
         """Return the text that is read as mathematics, with the rule that found it."""
         text, rule = strip_thinking(completion), rule_of(spec)
         if rule.name == "auto" and (stated := find_statements(text)):
-            return _reading(stated[-1].text, stated[-1].form)
+            last = stated[-1]
+            return _reading(without_reason(last.text) if last.form == "words" else last.text, last.form)
         if rule.name in ("auto", "last"):
             return _reading(find_last_expression(text.strip()[-MAX_MATHS:]) or "", "last")
         part = narrow(text, rule)

@@ -41,7 +41,11 @@ _LINK = re.compile(
     rf"(?:\s*{_NAMED})?{_OPENS}(?={_VALUE})",
     re.IGNORECASE,
 )
-_BOUND = re.compile(r"\b(?:between|(?:more|less|fewer|greater|smaller|larger|higher|lower)\s+than)\s*\Z", re.IGNORECASE)
+_SIGN = r"(?:[\u00b1\u2264\u2265]|\\(?:pm|leq?|geq?)(?![a-z]))\s*"  # of a bound, or of two values
+_BOUND = re.compile(
+    rf"(?:\b(?:between|(?:more|less|fewer|greater|smaller|larger|higher|lower)\s+than)\s*|{_SIGN})\Z", re.IGNORECASE
+)
+_BOUNDS = re.compile(rf"\s*(?!\\?pm|\u00b1){_SIGN}")
 _UNSURE = re.compile(r"\b(?:could|might|may|maybe|perhaps|possibly|otherwise|alternatively|if\s+not|unless)\b", re.I)
 _CALCULATION = re.compile(
     r"[)\s]*(?:\*\*|[+*/^\u00f7\u00d7=]|[-\u2212](?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]"
@@ -66,7 +70,7 @@ def names_another(text: str, quantity: Quantity, decimal: str = ".") -> bool:
     >>> [names_another(text, next(find_quantities(text))) for text in texts]
     [True, True, False, False]
     """
-    if _BOUND.search(text, max(0, quantity.start - MAX_LOOKED_AT), quantity.start):
+    if _BOUND.search(text, max(0, quantity.start - MAX_LOOKED_AT), quantity.start) or _BOUNDS.match(text, quantity.end):
         return True
     start = quantity.end
     while (link := _LINK.match(text, start, start + MAX_LOOKED_AT)) is not None:
