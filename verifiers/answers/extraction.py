@@ -46,16 +46,17 @@ _DISPLAY = re.compile(
 _FORMULA = r"\\\(.*?\\\)|(?<!\\)\$(?:(?!\b[a-z]{2,}\s+[a-z]{2,})(?:[^$\n\\]|\\.)){1,200}\$"
 _NO_ABBREVIATION = r"(?<!\bRs)(?<!\bMr)(?<!\bMrs)(?<!\bDr)(?<!\bSt)(?<!\bvs)"
 _NUMBER_LINE = r"[ \t]*[-+$]?[0-9][0-9.,/]*[ \t]*(?:\n|\Z)"  # the next of a list, one below the other
-_MAY_BE = r"(?:it|this|that)\s+(?:may|might|could)(?:\s+(?:also|well|even))?\s+be"
-_OR_ELSE = rf"(?!\s*\b(?:or|alternatively|otherwise|{_MAY_BE})\b)"  # the clause goes on: "18. Or 19."
-# "Actually, 19." where a line ends: a number, a formula or a letter that is put in the place of what was stated before.
+_VALUE_NEXT = r"(?=[*_`$(\\]{0,3}[-+]?\$?(?:[0-9]|(?-i:[A-J])\b))"
+_MAY_BE = rf"(?:it|this|that)\s+(?:may|might|could)(?:\s+(?:also|well|even))?\s+be\s+{_VALUE_NEXT}"
+_OR_ELSE = rf"(?!\s*\b(?:or|alternatively|otherwise)\b|\s*\b{_MAY_BE})"  # the clause goes on: "18. Or 19."
+# "Actually, 19." at the end: a number, a formula or a letter in the place of what was stated.
 _CORRECTED = re.compile(
     r"(?:\A|(?<=[\n.,;:!?\u2013\u2014-])|(?<=[.,;:!?\u2013\u2014-] ))"
     r"(?:(?:no|wait|actually|sorry|hm+|correction|rather|i\s+meant?|make\s+that|scratch\s+that|on\s+second\s+thoughts?)\b"
     r"(?:[\s,:;.!\u2026\u2013\u2014]|-(?=\s))*){1,6}"
     r"(?:(?:it|this|that)(?:['\u2019]s|\s+is|\s+(?:should|must)\s+be)\s+)?"
     r"(?=[*_`(\[]{0,3}(?:[-+\u2212]?[$\u20ac\u00a3]?[0-9][0-9,]*+(?:[./][0-9]+)?%?(?:\s+(?!(?:more|less|fewer|times|left|or)\b)[a-z]+){0,2}"
-    r"|\$[^$\n]{1,80}\$|(?-i:[A-J]))[*_`)\]]{0,3}[.!]?[ \t]*(?:\n|\Z))",
+    r"|\$[^$\n]{1,80}\$|(?-i:[A-J]))[*_`)\]]{0,3}[.!]?[ \t]*(?:\n[^0-9$\\]{0,300})?\Z)",
     re.IGNORECASE,
 )
 CLAUSE_END = re.compile(

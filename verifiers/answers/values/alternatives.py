@@ -32,8 +32,8 @@ _VALUE = rf"[-+]?[$\u20ac\u00a3\u00a5\u20b9]?\s?\.?[0-9]|(?:minus|negative)\b|{S
 _LINK = re.compile(
     rf"(?P<noun>{_NOUN}){_MARKS}(?:"
     rf"(?P<or>[,.;(\[]*\s*(?:and\s*/\s*)?\bor\b(?!\s+so\b)(?:\s+(?!because\b)[^\W\d_][\w'\u2019]*){{0,5}}?)|"
-    rf"(?P<else>[,.;(]*\s*(?:but|though|although|otherwise|alternatively|if\s+not|unless|(?:it|this|that)\s+(?:may|might|could))\b"
-    rf"(?:\s+[^\W\d_][\w'\u2019]*){{0,5}}?)|"
+    rf"(?P<else>[,.;(]*\s*(?:(?:but|though|although|otherwise|alternatively|if\s+not|unless)\b"
+    rf"(?:\s+[^\W\d_][\w'\u2019]*){{0,5}}?|(?:it|this|that)\s+(?:may|might|could)(?:\s+(?:also|well|even))?\s+be))|"
     rf"(?P<list>[,;/|&]+\s*(?:and\b)?|\s*\b(?:and|plus|vs\.?|versus)(?!\w))(?:\s*(?:{_HEDGE}|{_NAMED}))*|"
     rf"(?P<aside>\s*\(\s*(?:{_HEDGE}\s+)*)|"
     rf"(?P<range>\s*(?:\bto\b|\bthrough\b|[-\u2010-\u2015\u00b1~]|\\pm(?![a-z]))\s*(?:{_HEDGE}\s+)?)|"
