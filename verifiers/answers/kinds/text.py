@@ -25,11 +25,19 @@ from learnable.verifiers.protocol import check_keys, fault
 LENIENCE = ("case", "spaces", "punctuation", "articles", "accents")
 USUAL_LENIENCE = ("case", "spaces", "punctuation", "articles")
 MAX_TEXT = 2000  # characters of an answer
+MAX_SENTENCE = 300  # characters of a sentence that says it
 
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 _LEAD = re.compile(
     r"^(?:(?:so|thus|therefore|hence|it is|it['\u2019]s|that is|that['\u2019]s|this is|"
     r"i think|i believe|i would say)\b[\s,:]*)+",
+    re.IGNORECASE,
+)
+_COPULA = r"\s+(?:is|are|was|were)\s+"
+_OBJECT = re.compile(rf".*(?:{_COPULA}|\s(?:called|named)\s+)(?P<answer>\S.*?)[.!]?", re.IGNORECASE)
+_SUBJECT = re.compile(rf"(?P<answer>\S.*?){_COPULA}(?:the|an?|what|where|who)\s.*", re.IGNORECASE)
+_OPEN = re.compile(
+    r"\b(?:not|never|no|or|either|maybe|perhaps|possibly|probably|may|might|could|but|if)\b|n['\u2019]t\b|\?",
     re.IGNORECASE,
 )
 
@@ -42,7 +50,8 @@ class TextVerifier:
 
     - `extract`: the rule by which the answer is found (see `rules`). `auto`, the default: the last statement (`boxed`,
       `hashes`, `tag`, `words`, `emphasis`), else the first line where the next one asks the next question, else the
-      only line, or several that are a right text together (`whole`).
+      only line, or several that are a right text together, or what a sentence alone says: "The capital is Paris." and
+      "Paris is the capital." (`whole`).
       `first` and `last` are the first and the last line.
     - `ignore`: what makes no difference, of "case", "spaces", "punctuation" (around words), "articles" (in front) and
       "accents"; all but the last unless given.
@@ -83,6 +92,8 @@ class TextVerifier:
         stated, rule = _find(text, rule_of(spec))
         if stated is None and rule == "auto" and self._canonical(text[:MAX_TEXT], spec) in self._right(spec):
             stated, rule = text, "whole"
+        if stated is not None and rule == "whole":
+            stated = self._find_in_sentence(stated, self._right(spec), spec) or stated
         if stated is None:
             return ExtractedAnswer(
                 None, rule, missing(rule_of(spec)) if rule_of(spec).name != "auto" else "nothing is stated"
@@ -106,6 +117,13 @@ class TextVerifier:
         reading = self.read(completion, spec=spec)
         passed = reading.answer is not None and reading.answer in self._right(spec)
         return give_score(JudgedAnswer(completion, prompt, reading, passed, float(passed)), spec)
+
+    def _find_in_sentence(self, sentence: str, right: set[str | None], spec: Spec) -> str | None:
+        """Return the right text that a sentence says something is, or that it is about; None without any."""
+        if len(sentence) > MAX_SENTENCE or _OPEN.search(sentence):
+            return None
+        parts = (pattern.fullmatch(sentence.strip()) for pattern in (_OBJECT, _SUBJECT))
+        return next((part["answer"] for part in parts if part and self._canonical(part["answer"], spec) in right), None)
 
     def _right(self, spec: Spec) -> set[str | None]:
         answers = spec["answer"] if isinstance(spec["answer"], list | tuple) else [spec["answer"]]
