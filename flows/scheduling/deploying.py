@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,13 +69,14 @@ def make_pool(name: str) -> None:
     """Make a work pool of this name where there is none: processes, one at a time, since an engine fills a machine."""
     from prefect import get_client
     from prefect.client.schemas.actions import WorkPoolCreate
-    from prefect.exceptions import ObjectNotFound
+    from prefect.exceptions import ObjectAlreadyExists, ObjectNotFound
 
     with get_client(sync_client=True) as client:
         try:
             client.read_work_pool(name)
         except ObjectNotFound:
-            client.create_work_pool(WorkPoolCreate(name=name, type="process", concurrency_limit=1))
+            with suppress(ObjectAlreadyExists):  # a worker that starts now makes its pool too
+                client.create_work_pool(WorkPoolCreate(name=name, type="process", concurrency_limit=1))
 
 
 def bring_back_runs() -> None:

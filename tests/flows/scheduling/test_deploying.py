@@ -12,9 +12,14 @@ from typing import Any
 import httpx
 import polars as pl
 import pytest
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.actions import WorkPoolCreate
+from prefect.exceptions import ObjectAlreadyExists, ObjectNotFound
+from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Failed
 
 from learnable.data.errors import LearnableError
+from learnable.flows.scheduling.deploying import make_pool
 from learnable.flows.scheduling.steps import may_pass
 from learnable.flows.scheduling.timetable import Timetable
 from tests.flows.scheduling.prefect_processes_for_tests import PATIENCE, Command, home_of
@@ -87,6 +92,24 @@ def write_rows(folder: Path, count: int) -> None:
 
 def read_rollouts(store: Path) -> list[str]:
     return pl.read_parquet(store / "rollouts" / "**" / "*.parquet", columns=["rollout_id"])["rollout_id"].to_list()
+
+
+def test_a_pool_that_a_worker_makes_at_the_same_moment_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    created: list[str] = []
+
+    def fail_to_find(_: SyncPrefectClient, name: str) -> None:
+        raise ObjectNotFound(KeyError(name))
+
+    def find_it_there(_: SyncPrefectClient, pool: WorkPoolCreate) -> None:
+        created.append(pool.name)
+        raise ObjectAlreadyExists(KeyError(pool.name))
+
+    monkeypatch.setattr(SyncPrefectClient, "read_work_pool", fail_to_find)
+    monkeypatch.setattr(SyncPrefectClient, "create_work_pool", find_it_there)
+    monkeypatch.setattr(SyncPrefectClient, "raise_for_api_version_mismatch", lambda _: None)
+    with temporary_settings({PREFECT_API_URL: "http://127.0.0.1:9/api"}):
+        make_pool("nights")
+    assert created == ["nights"]
 
 
 @pytest.fixture(scope="module")
