@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.data.records import Prompt
 from learnable.data.sources.files.bad_rows import BadRowError
 from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.layouts.readings import READINGS, last_boxed
-from learnable.data.sources.files.layouts.recognition import LOOKED_AT, Recognised, recognise
+from learnable.data.sources.files.layouts.recognition import LOOKED_AT, recognise
 from learnable.data.sources.files.layouts.table import LAYOUTS
 from learnable.data.sources.files.rows import prompts_from_rows
 from learnable.verifiers.registry import find_verifier
+from tests.data.sources.files.layouts.rows_for_tests import Row, find, place, read
 from tests.support.paths import ROOT
 
-Row = dict[str, Any]
 ASK = [{"role": "user", "content": "Say it."}]
 WORKED = {"question": "How many?", "answer": "9 + 1 = 10\n#### 1,010"}
 SOLVED = {"problem": "Halve 1.", "solution": r"It is $\boxed{\frac{1}{2}}$.", "level": "Level 3", "type": "Halves"}
@@ -27,7 +24,6 @@ VERL = {"prompt": ASK, "ability": "math", "reward_model": {"style": "rule", "gro
 APPS = {"question": "Add.", "input_output": '{"inputs": ["1"], "outputs": ["2"]}', "difficulty": "interview"}
 MBPP = {"text": "Write a function to add.", "code": "def add(a, b): ...", "test_list": ["assert add(1, 2) == 3"]}
 HUMAN = {"prompt": "def add(a, b):", "entry_point": "add", "test": "def check(f):\n    assert f(1, 2) == 3"}
-IFEVAL = {"prompt": "Say it.", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}], "key": 7}
 SCIQ = {"question": "?", "correct_answer": "water", "distractor1": "wood", "distractor2": "air", "distractor3": "fire"}
 GPQA = {
     "Question": "?",
@@ -35,19 +31,6 @@ GPQA = {
     **{f"Incorrect Answer {n}": text for n, text in enumerate("431", start=1)},
 }
 GYM = {"question": "How many legs?", "answer": "4", "metadata": {"source_dataset": "leg_counting", "source_index": 0}}
-MANY = {"num_words": 300, "relation": "at least"}
-
-
-def place(rows: list[Row]) -> list[tuple[str, Row]]:
-    return [(f"q.jsonl, line {number}", row) for number, row in enumerate(rows, start=1)]
-
-
-def find(rows: list[Row], **columns: str) -> Recognised | None:
-    return recognise(place(rows), Columns(**columns))
-
-
-def read(rows: list[Row], **columns: str) -> list[Prompt]:
-    return list(prompts_from_rows(place(rows), Columns(**columns), "q", layout=find(rows, **columns)))
 
 
 @pytest.mark.parametrize(
@@ -338,72 +321,6 @@ def test_a_row_that_differs_is_named_with_column_and_value(good: Row, bad: Row, 
 def test_columns_alone_tell_a_layout_whose_answers_are_all_wrong() -> None:
     with pytest.raises(BadRowError, match=r"column 'answer' is 'E'.* looks like MMLU"):
         read([MMLU | {"answer": "E"}])
-
-
-WANTED = {"instructions": [{"id": "punctuation:no_comma"}, {"id": "length_constraints:number_words", **MANY}]}
-
-
-@pytest.mark.parametrize(
-    "kwargs",
-    [
-        [{}, MANY],
-        [{"relation": None, "num_words": None, "language": None}, {**MANY, "language": None}],
-        [{"num_words": float("nan")}, {**MANY, "num_words": 300.0, "keywords": float("nan")}],
-        [None, MANY],
-        '[{}, {"num_words": 300, "relation": "at least"}]',
-        "[{'num_words': None}, {'num_words': 300, 'relation': 'at least'}]",
-        '[{"num_words": NaN}, {"num_words": 300.0, "relation": "at least"}]',
-        ["{}", '{"num_words": 300, "relation": "at least"}'],
-        {"num_words": [None, 300], "relation": [None, "at least"], "keywords": [None, None]},
-    ],
-)
-def test_arguments_of_instructions_as_tables_have_them(kwargs: Any) -> None:
-    ids = ["punctuation:no_comma", "length_constraints:number_words"]
-    [prompt] = read([IFEVAL | {"instruction_id_list": ids, "kwargs": kwargs}])
-    assert (prompt.verifier, prompt.spec) == ("instructions", WANTED)
-    find_verifier(prompt.verifier).check_spec(prompt.spec)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            {"kwargs": [{}, {}]},
-            r"line 2: .*\['punctuation:no_comma'\]: their arguments are 2 objects: give a list of 1",
-        ),
-        ({"kwargs": []}, r"line 2: .*their arguments are \[\]: give a list of 1 objects"),
-        ({"kwargs": MANY}, r"line 2: .*their arguments are \{'num_words'.*give a list of 1 objects"),
-        ({"kwargs": ["many"]}, r"line 2: .*their arguments are \['many'\]"),
-        ({"kwargs": "many"}, r"line 2: .*their arguments are 'many'"),
-        ({"kwargs": 3}, r"line 2: .*their arguments are 3: give a list of 1 objects"),
-        (
-            {"instruction_id_list": "no_comma"},
-            r"line 2: column 'instruction_id_list' is 'no_comma': give a list of ids",
-        ),
-        ({"instruction_id_list": [3]}, r"line 2: column 'instruction_id_list' is \[3\]: give a list of ids"),
-        ({"instruction_id_list": []}, r"line 2: column 'instruction_id_list' is \[\]: give a list of ids"),
-    ],
-)
-def test_instructions_that_do_not_fit_are_named(change: Row, message: str) -> None:
-    with pytest.raises(BadRowError, match=message):
-        read([IFEVAL, IFEVAL | change])
-
-
-@pytest.mark.parametrize("kwargs", [None, "", "null", "nan", float("nan")])
-def test_instructions_of_a_row_without_arguments(kwargs: Any) -> None:
-    first, second = read([IFEVAL, IFEVAL | {"kwargs": kwargs}])
-    assert first.spec == second.spec == {"instructions": [{"id": "punctuation:no_comma"}]}
-
-
-def test_instructions_may_all_be_judged_loosely() -> None:
-    columns = Columns(spec={"loose": True})
-    [prompt] = prompts_from_rows(place([IFEVAL]), columns, "q", layout=recognise(place([IFEVAL]), columns))
-    assert prompt.spec == {"loose": True, "instructions": [{"id": "punctuation:no_comma"}]}
-
-
-def test_a_judge_of_ones_own_has_the_columns_of_instructions() -> None:
-    [prompt] = read([IFEVAL], verifier="judge.py:score")
-    assert prompt.spec["instruction_id_list"] == ["punctuation:no_comma"]
 
 
 def test_later_rows_have_to_fit_the_layout_of_the_first() -> None:
