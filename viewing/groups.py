@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from learnable.data.curated.manifest import Manifest
-from learnable.data.ledger.ledger import Draw, Ledger
+from learnable.data.ledger.ledger import Draw, Ledger, share_out
 from learnable.data.records import REWARDED_VERDICTS, Prompt
 
 ROLLOUT_COLUMNS = (
@@ -23,7 +25,7 @@ ROLLOUT_COLUMNS = (
 SCORE_COLUMNS = ("reward", "passed", "verdict", "reason", "components")
 COMPONENTS = pl.List(pl.Struct({"key": pl.String, "value": pl.Float64}))  # as Arrow's maps are, to explode them
 BINS = 20  # of rewards, between 0 and 1
-AT_ONCE = 20_000  # prompts whose scores and completions are in memory together
+ROLLOUTS_AT_ONCE = 1 << 17  # whose scores are in memory together: some 2 KB each
 NAMED = 12  # reasons of a verdict that are told apart
 
 
@@ -78,11 +80,21 @@ def index_ledger(ledger: Ledger, manifest: Manifest) -> None:
     ledger.find_scores(draw, nothing, manifest.verifiers)
 
 
-def read_scores(ledger: Ledger, manifest: Manifest, prompts: Sequence[Prompt], kept: frozenset[str]) -> Scores:
-    """Return what the scores of these prompts say; `kept` has the ids of those that were."""
+def read_scores(
+    ledger: Ledger, manifest: Manifest, prompts: Sequence[Prompt], rollouts: NDArray[np.int64], kept: frozenset[str]
+) -> Scores:
+    """Return what the scores of these prompts say.
+
+    Args:
+        ledger: has the scores.
+        manifest: names the policy, the sampling and the versions of the verifiers.
+        prompts: whose scores.
+        rollouts: about how many each prompt has, so that few of them are in memory together.
+        kept: the ids of the prompts that were kept.
+    """
     rewards, reasons, components, total = [], [], [], 0
-    for start in range(0, len(prompts), AT_ONCE):
-        _, scores = _read_scores(ledger, manifest, prompts[start : start + AT_ONCE], errors=True)
+    for share in share_out(rollouts, ROLLOUTS_AT_ONCE):
+        _, scores = _read_scores(ledger, manifest, [prompts[place] for place in share], errors=True)
         total += scores.height
         is_kept = pl.Series("kept", [name in kept for name in scores["prompt_id"]], pl.Boolean)
         rewards.append(_count_rewards(scores.with_columns(is_kept)))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 from upath import UPath
 
@@ -102,7 +103,9 @@ def build_report(
     if home is not None:
         prompts = {prompt.prompt_id: prompt for prompt in read_questions(curated, pool)}
         kept = frozenset(rows.filter(KEPT)["prompt_id"])
-        scores = read_scores(home.ledger, curated.manifest, list(prompts.values()), kept)
+        counts = dict(rows.select("prompt_id", pl.col("rollouts").fill_null(0)).iter_rows())
+        rollouts = np.array([counts[name] for name in prompts], np.int64)
+        scores = read_scores(home.ledger, curated.manifest, list(prompts.values()), rollouts, kept)
         summary["scores"] = summarise_scores(scores)
         rows = with_components(rows, scores.components)
     first = {"summary": pack(summary), "prompts": pack(encode_columns(rows))}

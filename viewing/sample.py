@@ -11,11 +11,12 @@ from learnable.data.curated.curated_set import CuratedSet
 from learnable.data.records import JsonObject, Prompt
 from learnable.data.store import Store
 from learnable.viewing.details import can_explain, describe_completions, describe_prompt, explain_ends
-from learnable.viewing.groups import AT_ONCE, read_groups
+from learnable.viewing.groups import read_groups
 from learnable.viewing.packing import pack_each
 from learnable.viewing.prompts import scan_pool
 
 PILOT = 256  # prompts by which it is known how many have room
+PROMPTS, COMPLETIONS = 20_000, 1 << 18  # in memory together at most, where they are so short that more had room
 SPARE = 0.9  # of the room: later prompts may be longer
 BLOCK = 64  # prompts that a browser unpacks together
 
@@ -63,7 +64,9 @@ def pack_blocks(
     if told < min(PILOT, len(ordered)) or told == len(ordered):
         return pilot
     each = sum(len(block.text) for block in pilot) / told
-    more = [prompts[name] for name in ordered[told : told + min(AT_ONCE, int(room * SPARE / each))]]
+    a_prompt = sum(block.completions for block in pilot) / told
+    most = min(room * SPARE / each, PROMPTS, COMPLETIONS / max(a_prompt, 1))
+    more = [prompts[name] for name in ordered[told : told + int(most)]]
     others, _ = _fill(curated, home, more, room, explained - sum(block.explained for block in pilot))
     return pilot + others
 

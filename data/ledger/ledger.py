@@ -21,6 +21,7 @@ from urllib.parse import quote
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 from upath import UPath
 
 from learnable.data.errors import LearnableError
@@ -257,6 +258,23 @@ class Ledger:
             table = LEDGER[folder.partition("/")[0]]
             self._partitions[folder] = Partition(self.root / folder, table, leave_gap=self._taken_over)
         return self._partitions[folder]
+
+
+def share_out(rollouts: NDArray[np.integer], most: int) -> list[NDArray[np.intp]]:
+    """Share prompts out, in their order: each share has about as many rollouts as may be in memory together.
+
+    Args:
+        rollouts: how many each prompt has.
+        most: rollouts of a share, which the last prompt of the share before may exceed.
+
+    Returns:
+        The places of the prompts of each share; one empty share where there are no prompts.
+
+    >>> [share.tolist() for share in share_out(np.array([4, 4, 4, 0, 20, 1]), 8)]
+    [[0, 1], [2, 3], [4], [5]]
+    """
+    share = (np.cumsum(rollouts) - 1) // most
+    return np.split(np.arange(len(rollouts)), np.flatnonzero(np.diff(share)) + 1)
 
 
 def reread(read: Callable[[], T]) -> T:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from learnable.data.errors import LearnableError
-from learnable.data.ledger.ledger import Draw, Ledger
+from learnable.data.ledger.ledger import Draw, Ledger, share_out
 from learnable.data.records import Prompt
 from learnable.filters.arrays import Indices
 from learnable.flows.sampling.reward_table import Refused
@@ -97,8 +97,7 @@ class RolloutScan:
         if prompt_ids is not None:
             rows = rows[np.array([self.prompts[row].prompt_id in prompt_ids for row in rows], bool)]
         if len(rows) or prompt_ids is None:
-            share = (np.cumsum(self.requested[rows]) - 1) // ROLLOUTS_AT_ONCE
-            yield from np.split(rows, np.flatnonzero(np.diff(share)) + 1)
+            yield from (rows[share] for share in share_out(self.requested[rows], ROLLOUTS_AT_ONCE))
 
     def _read(self, rows: Indices) -> pl.DataFrame:
         prompts = [self.prompts[row] for row in rows]

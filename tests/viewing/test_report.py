@@ -9,6 +9,7 @@ import pytest
 from learnable.data.curated.curated_set import CuratedSet, open_curated
 from learnable.data.storage.places import find_place
 from learnable.data.store import Store
+from learnable.viewing import groups, sample
 from learnable.viewing import report as module
 from learnable.viewing.report import write_report
 from tests.flows.scripted_shell_for_tests import ScriptedShell
@@ -103,6 +104,23 @@ def test_equal_sets_give_equal_reports(report: Path, tmp_path: Path) -> None:
     for name in ("one.html", "two.html"):
         write_report(opened(), find_place(tmp_path / name))
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+
+
+def test_however_few_scores_are_in_memory_the_report_is_the_same(
+    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(groups, "ROLLOUTS_AT_ONCE", 100)  # 12 prompts of 8
+    write_report(opened(), find_place(tmp_path / "shared.html"), explained=module.EXPLAINED_AFTER_A_RUN)
+    assert (tmp_path / "shared.html").read_bytes() == report.read_bytes()
+
+
+def test_no_more_completions_are_in_memory_than_may_be(
+    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sample, "PILOT", 16)
+    monkeypatch.setattr(sample, "COMPLETIONS", 20 * 8)
+    told = write_report(opened(), find_place(tmp_path / "few.html"))
+    assert (told.prompts, told.with_completions) == (len(SCRIPT), 16 + 20)
 
 
 def test_where_room_is_short_some_of_every_form_and_decision_have_completions(report: Path, tmp_path: Path) -> None:
