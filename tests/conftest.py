@@ -65,25 +65,9 @@ SLOW = [
         "verifiers/programs/sandbox",
     )
 ]
-# In this order: one of the three that start together waits for clocks, and two keep the cores busy.
 LONGEST = [
     ROOT / "tests" / place
-    for place in (
-        "rollouts/ray/test_engine.py",
-        "project/test_notebooks.py",
-        "flows/curation/test_main_job.py",
-        "flows/scheduling/test_deploying.py",
-        "project/test_documents.py",
-        "attacks/strangers/test_sets_and_policies.py",
-        "rollouts/ray",
-        "faults/test_kill.py",
-        "flows/scheduling/test_serving.py",
-        "faults/test_two_policies.py",
-        "flows/refreshing",
-        "flows/curation",
-        "flows/scheduling",
-        "project",
-    )
+    for place in ("rollouts/ray", "project", "flows/scheduling", "faults/test_kill.py", "flows/curation")
 ]
 # No doctest is in these, and Prefect takes more than a second to import.
 WITH_PREFECT = [
@@ -143,18 +127,18 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow; begin with what takes long, so that workers end together."""
-    files = {item.path for item in items}  # thousands of tests, and walking up a path is not cheap
-    slow = {path for path in files if _rank(path, SLOW) < len(SLOW)}
-    rank = {path: _rank(path, LONGEST) for path in files}
+    files = {item.path: item for item in items}  # thousands of tests, and walking up a path is not cheap
+    slow, longest = ({path for path, item in files.items() if _is_in(item, places)} for places in (SLOW, LONGEST))
     for item in items:
         if item.path in slow:
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: (rank[item.path], item.get_closest_marker("e2e") is None, item.path not in slow))
+    items.sort(
+        key=lambda item: (item.get_closest_marker("e2e") is None, item.path not in longest, item.path not in slow)
+    )
 
 
-def _rank(path: Path, places: Sequence[Path]) -> int:
-    """Return the number of the first place that a file is in, or how many places there are."""
-    return next((number for number, place in enumerate(places) if place in (path, *path.parents)), len(places))
+def _is_in(item: pytest.Item, places: Sequence[Path]) -> bool:
+    return any(place in (item.path, *item.path.parents) for place in places)
 
 
 @pytest.fixture(scope="session")
