@@ -204,7 +204,12 @@ def test_a_run_whose_worker_was_killed_comes_back_and_pays_nothing_twice(site: S
     site.worker = site.start_worker(cold=True)
     assert site.run(started)["state_type"] == "RUNNING"  # as far as the server knows
 
-    site.wait(lambda: site.run(started)["state_type"] != "RUNNING")
+    def is_back() -> bool:
+        """Whether the server has noticed, said that the run crashed, and scheduled it again: one after the other."""
+        run = site.run(started)
+        return run["state_type"] not in ("RUNNING", "CRASHED") or run["run_count"] == 2
+
+    site.wait(is_back)
     set_silence(site, 600)  # for a heartbeat is due every 180 s alone
     site.wait(lambda: site.run(started)["state_type"] in ENDS)
     assert site.run(started)["state_type"] == "COMPLETED", site.worker.said[-6000:]
