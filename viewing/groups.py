@@ -70,16 +70,6 @@ def read_groups(ledger: Ledger, manifest: Manifest, prompts: Sequence[Prompt], *
     )
 
 
-def index_ledger(ledger: Ledger, manifest: Manifest) -> None:
-    """Look through the files of a version's policy once, so that what its groups need is found at once after it.
-
-    Raises `LearnableError` where another process changes the ledger meanwhile.
-    """
-    draw = Draw(manifest.policy.policy_id, manifest.sampling)
-    nothing, _ = ledger.find_rollouts(draw, [])
-    ledger.find_scores(draw, nothing, manifest.verifiers)
-
-
 def read_scores(
     ledger: Ledger, manifest: Manifest, prompts: Sequence[Prompt], rollouts: NDArray[np.int64], kept: frozenset[str]
 ) -> Scores:
@@ -93,8 +83,9 @@ def read_scores(
         kept: the ids of the prompts that were kept.
     """
     rewards, reasons, components, total = [], [], [], 0
-    for share in share_out(rollouts, ROLLOUTS_AT_ONCE):
-        _, scores = _read_scores(ledger, manifest, [prompts[place] for place in share], errors=True)
+    order = ledger.order_by_file(Draw(manifest.policy.policy_id, manifest.sampling), prompts)
+    for share in share_out(rollouts[order], ROLLOUTS_AT_ONCE):
+        _, scores = _read_scores(ledger, manifest, [prompts[place] for place in order[share]], errors=True)
         total += scores.height
         is_kept = pl.Series("kept", [name in kept for name in scores["prompt_id"]], pl.Boolean)
         rewards.append(_count_rewards(scores.with_columns(is_kept)))

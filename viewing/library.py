@@ -22,7 +22,7 @@ from learnable.data.storage.places import local_path
 from learnable.data.store import Store
 from learnable.data.tables import prompt_from_row
 from learnable.viewing.details import describe_completions, describe_prompt, explain
-from learnable.viewing.groups import index_ledger, read_groups
+from learnable.viewing.groups import read_groups
 from learnable.viewing.prompts import read_figures, read_heads, read_question_ids, scan_pool
 from learnable.viewing.queries import Query, find_places
 from learnable.viewing.searches import PATIENCE, Search, read_rows
@@ -236,7 +236,8 @@ class Library:
 
     def _index(self, version: Version) -> None:
         with self._reading, suppress(LearnableError, OSError):  # whoever opens a prompt is told
-            index_ledger(self.store.ledger, version.curated.manifest)
+            manifest = version.curated.manifest
+            self.store.ledger.learn_keys(Draw(manifest.policy.policy_id, manifest.sampling), manifest.verifiers)
         with suppress(LearnableError, OSError):  # whoever searches is told
             _ = version.questions
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import polars as pl
 
 from learnable.data.curated.curated_set import CuratedSet
+from learnable.data.ledger.ledger import Draw
 from learnable.data.records import JsonObject, Prompt
 from learnable.data.store import Store
 from learnable.viewing.details import can_explain, describe_completions, describe_prompt, explain_ends
@@ -16,7 +18,8 @@ from learnable.viewing.packing import pack_each
 from learnable.viewing.prompts import scan_pool
 
 PILOT = 256  # prompts by which it is known how many have room
-PROMPTS, COMPLETIONS = 20_000, 1 << 18  # in memory together at most, where they are so short that more had room
+PROMPTS, COMPLETIONS = 20_000, 1 << 18  # at most, where they are so short that more had room
+COMPLETIONS_AT_ONCE = 1 << 15  # in memory together: some 4 KB each, and their texts
 SPARE = 0.9  # of the room: later prompts may be longer
 BLOCK = 64  # prompts that a browser unpacks together
 
@@ -55,8 +58,8 @@ def pack_blocks(
 ) -> list[Block]:
     """Return prompts with their completions in packed blocks, as many as `room` characters and the memory hold.
 
-    A pilot tells how long they are, so that the ledger is read twice at most. At most `explained` completions are
-    explained line by line.
+    A pilot tells how long they are. The others are read in the order of the ledger's files, so that each of those is
+    read few times. At most `explained` completions are explained line by line.
     """
     ordered = choose_order(rows)
     pilot, room = _fill(curated, home, [prompts[name] for name in ordered[:PILOT]], room, explained)
@@ -67,20 +70,25 @@ def pack_blocks(
     a_prompt = sum(block.completions for block in pilot) / told
     most = min(room * SPARE / each, PROMPTS, COMPLETIONS / max(a_prompt, 1))
     more = [prompts[name] for name in ordered[told : told + int(most)]]
-    others, _ = _fill(curated, home, more, room, explained - sum(block.explained for block in pilot))
+    draw = Draw(curated.manifest.policy.policy_id, curated.manifest.sampling)
+    by_file = [more[place] for place in home.ledger.order_by_file(draw, more)]
+    at_once = max(round(COMPLETIONS_AT_ONCE / max(a_prompt, 1) / BLOCK), 1) * BLOCK
+    others, _ = _fill(curated, home, by_file, room, explained - sum(block.explained for block in pilot), at_once)
     return pilot + others
 
 
 def _fill(
-    curated: CuratedSet, home: Store, prompts: Sequence[Prompt], room: int, explained: int
+    curated: CuratedSet, home: Store, prompts: Sequence[Prompt], room: int, explained: int, at_once: int = PILOT
 ) -> tuple[list[Block], int]:
-    """Pack prompts until the room is used up; return the blocks, and how much room is left."""
+    """Pack prompts, some at once, until the room is used up; return the blocks, and how much room is left."""
     parts = [prompts[start : start + BLOCK] for start in range(0, len(prompts), BLOCK)]
     completions: list[int] = []
     lines: list[int] = []
 
     def describe() -> Iterator[list[JsonObject]]:
-        for part, described in zip(parts, _describe(curated, home, prompts), strict=True):
+        shares = (prompts[start : start + at_once] for start in range(0, len(prompts), at_once))
+        every = chain.from_iterable(_describe(curated, home, share) for share in shares)
+        for part, described in zip(parts, every, strict=True):
             lines.append(_explain(described, part, explained - sum(lines)))
             completions.append(sum(len(prompt["completions"]) for prompt in described))
             yield described

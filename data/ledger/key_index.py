@@ -11,7 +11,7 @@ from __future__ import annotations
 import binascii
 import hashlib
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -71,6 +71,16 @@ class KeyIndex:
         with self._lock:
             return self._find(hashes)
 
+    def find_first(self, hashes: Hashes, places: Mapping[str, int]) -> NDArray[np.int64]:
+        """Return, of each key, the least of the `places` of the files that hold it; their number where none does."""
+        with self._lock:
+            self._sort()
+            of_file = np.array([places.get(name, len(places)) for name in self._names], np.int64)
+            counts, files = self._look_up(hashes)
+        first = np.full(len(hashes), len(places), np.int64)
+        np.minimum.at(first, np.repeat(np.arange(len(hashes)), counts), of_file[files])
+        return first
+
     def load(self, data: bytes) -> set[str]:
         """Remember what `dump` wrote; return the files that it tells of. Raises `ValueError` for anything else."""
         try:
@@ -105,12 +115,16 @@ class KeyIndex:
     def _find(self, hashes: Hashes) -> set[str]:
         if len(self._recent) >= RECENT:
             self._sort()
+        names = {self._names[file] for file in np.unique(self._look_up(hashes)[1])}
+        ordered = np.sort(hashes)
+        return names | {name for name, keys in self._recent.items() if _any_in(keys, ordered)}
+
+    def _look_up(self, hashes: Hashes) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return, of the keys in order, how many files hold each, and which: one after the other."""
         first = np.searchsorted(self._hashes, hashes)
         counts = np.searchsorted(self._hashes, hashes, side="right") - first
         places = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
-        names = {self._names[file] for file in np.unique(self._files[places])}
-        ordered = np.sort(hashes)
-        return names | {name for name, keys in self._recent.items() if _any_in(keys, ordered)}
+        return counts, self._files[places]
 
     def _sort(self) -> None:
         recent, self._recent = self._recent, {}

@@ -26,10 +26,11 @@ from upath import UPath
 
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.outbox import Outbox
-from learnable.data.ledger.partition import DamagedFileError, Partition, quarantine
+from learnable.data.ledger.partition import Chunk, DamagedFileError, Partition
 from learnable.data.progress import progress
 from learnable.data.records import REWARDED_VERDICTS, Prompt, Rollout, Sampling, Score, weights_id
 from learnable.data.schemas import LEDGER, MARKS, SCORES
+from learnable.data.storage.places import local_path
 from learnable.data.tables import rollouts_table, scores_table, with_own_texts
 
 T = TypeVar("T")
@@ -103,6 +104,26 @@ class Ledger:
         """
         wanted = frozenset(prompt.question_id for prompt in prompts)
         return pl.DataFrame(self._select(f"ahead/{draw.folder}", "question_id", wanted, MARKS.names))
+
+    def order_by_file(self, draw: Draw, prompts: Sequence[Prompt]) -> NDArray[np.intp]:
+        """Return the places of the prompts in the order in which the files hold their rollouts, those without any last.
+
+        In that order many prompts can be looked up in parts, each of which needs few files. Raises `LearnableError`
+        where another process changes the ledger meanwhile.
+        """
+        partition = self._partition(f"rollouts/{draw.folder}")
+        ids = [prompt.question_id for prompt in prompts]
+        return np.argsort(self._undamaged(lambda: partition.find_first(ids)), kind="stable")
+
+    def learn_keys(self, draw: Draw, versions: Mapping[str, str]) -> None:
+        """Learn which of a draw's files hold which prompts, so that each is found at once after it.
+
+        Of the scores, those by these versions of the verifiers. Raises `LearnableError` where another process changes
+        the ledger meanwhile.
+        """
+        scores = (_scores_folder(draw.folder, verifier, versions) for verifier in versions)
+        for folder in (f"rollouts/{draw.folder}", *scores):
+            self._undamaged(self._partition(folder).learn_keys)
 
     def find_rollouts(self, draw: Draw, prompts: Sequence[Prompt]) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the stored rollouts of these prompts: those that are valid, and those to sample again.
@@ -275,6 +296,25 @@ def share_out(rollouts: NDArray[np.integer], most: int) -> list[NDArray[np.intp]
     """
     share = (np.cumsum(rollouts) - 1) // most
     return np.split(np.arange(len(rollouts)), np.flatnonzero(np.diff(share)) + 1)
+
+
+def quarantine(root: UPath, chunk: Chunk) -> str:
+    """Move a damaged file to `<root>/quarantine`, its folders in its name; return where it is now, under the root.
+
+    It is never deleted, since what is left in it may still be wanted.
+    """
+    inside = chunk.path.path.removeprefix(root.path).strip("/")
+    name = inside.replace("/", "__")
+    target, copies = root / "quarantine" / name, 0
+    while target.exists():  # the same file was damaged before, and made again as it was
+        copies += 1
+        target = root / "quarantine" / f"{name}.{copies}"
+    if local_path(root):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        chunk.path.rename(target)
+    else:
+        root.fs.mv(chunk.path.path, target.path, recursive=chunk.path.is_dir())
+    return f"quarantine/{target.name}"
 
 
 def reread(read: Callable[[], T]) -> T:

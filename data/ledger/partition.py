@@ -21,9 +21,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 from upath import UPath
 
 from learnable.data.errors import LearnableError
@@ -223,6 +225,24 @@ class Partition:
             names = (candidates & self._places.keys()) | (self._places.keys() - self._index.names)
             return [chunks[place] for place in sorted(self._places[name] for name in names)]
 
+    def find_first(self, groups: Collection[str]) -> NDArray[np.int64]:
+        """Return the place of the first file that holds each group, among `chunks`; their number where none does."""
+        self.learn_keys()
+        with self._listing:
+            return self._index.find_first(hash_keys(groups), self._places)
+
+    def learn_keys(self) -> None:
+        """Learn which groups the files hold: those that no index tells of are read. Raises `DamagedFileError`."""
+        with self._listing:
+            chunks = self.chunks()
+            self._load_keys()
+            unknown = [chunk for chunk in chunks if chunk.name not in self._index.names]
+        deque(read_in_order(unknown, self._learn), maxlen=0)
+
+    def _learn(self, chunk: Chunk) -> None:
+        keys = chunk.read_columns(chunk.read(), [self.table.group])
+        self._index.add(chunk.name, hash_groups(keys, self.table.group))
+
     def _load_keys(self) -> None:
         """Take in the indices that are new. One that is not as it was written tells nothing: its files are read."""
         for name in sorted(self._key_files - self._loaded):
@@ -303,25 +323,6 @@ def read_in_order(chunks: Iterable[Chunk], read: Callable[[Chunk], T]) -> Iterat
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
-
-
-def quarantine(root: UPath, chunk: Chunk) -> str:
-    """Move a damaged file to `<root>/quarantine`, its folders in its name; return where it is now, under the root.
-
-    It is never deleted, since what is left in it may still be wanted.
-    """
-    inside = chunk.path.path.removeprefix(root.path).strip("/")
-    name = inside.replace("/", "__")
-    target, copies = root / "quarantine" / name, 0
-    while target.exists():  # the same file was damaged before, and made again as it was
-        copies += 1
-        target = root / "quarantine" / f"{name}.{copies}"
-    if local_path(root):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        chunk.path.rename(target)
-    else:
-        root.fs.mv(chunk.path.path, target.path, recursive=chunk.path.is_dir())
-    return f"quarantine/{target.name}"
 
 
 def whole_table(chunk: Chunk) -> pa.Table:

@@ -13,13 +13,12 @@ from upath import UPath
 
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.key_index import KeyIndex
-from learnable.data.ledger.ledger import Ledger
+from learnable.data.ledger.ledger import Ledger, quarantine
 from learnable.data.ledger.partition import (
     Chunk,
     DamagedFileError,
     Partition,
     hash_groups,
-    quarantine,
     read_in_order,
     whole_table,
 )

@@ -35,6 +35,19 @@ def test_what_is_written_finds_the_same(files: dict[str, set[str]], wanted: set[
     assert again.names == {*kept, "other"}
 
 
+@given(st.lists(KEYS, max_size=8), st.lists(NAMES, max_size=8), st.permutations(range(8)), st.sets(st.integers(0, 7)))
+def test_the_first_file_of_a_key(
+    files: list[set[str]], wanted: list[str], order: list[int], uncounted: set[int]
+) -> None:
+    index = KeyIndex()
+    for number, keys in enumerate(files):
+        index.add(f"{number}", hash_keys(keys))
+    counted = [number for number in order if number < len(files) and number not in uncounted]
+    places = {f"{number}": place for place, number in enumerate(counted)}
+    first = [next((p for p, number in enumerate(counted) if key in files[number]), len(counted)) for key in wanted]
+    assert index.find_first(hash_keys(wanted), places).tolist() == first
+
+
 @pytest.mark.parametrize("data", [b"", b"ARROW1", b"x" * 100])
 def test_what_is_no_index_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):

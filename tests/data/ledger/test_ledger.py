@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learnable.data.ledger.partition import Chunk
 from learnable.data.ledger.upkeep import compact, find_damage
 from learnable.data.records import Rollout, Score
 from learnable.data.store import Store
@@ -30,6 +32,38 @@ def test_rollouts_come_back_as_they_went(store: Store) -> None:
     for column in ("rollout_id", "completion_id", "question_id", "rollout_index", "max_tokens", "seed", "num_tokens"):
         assert stored[column].to_list() == [getattr(one, column) for one in written]
     assert set(stored["prompt_id"]) == {prompt().prompt_id}
+
+
+@pytest.mark.parametrize("has_index", [True, False])
+def test_prompts_in_the_order_of_the_files_are_looked_up_in_parts_and_each_file_is_read_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch, has_index: bool
+) -> None:
+    for number in (3, 0, 4, 1, 5, 2):
+        store.ledger.append_rollouts(DRAW, [rollout(index, text=f"p{number}") for index in range(2)])
+    if has_index:
+        store.ledger.close()
+    ledger = Store(store.root).ledger
+    prompts = [prompt("of none"), *(prompt(f"p{number}") for number in range(6))]
+    order = ledger.order_by_file(DRAW, prompts)
+    assert order.tolist() == [4, 1, 5, 2, 6, 3, 0]
+    read = Mock(side_effect=Chunk.read)
+    monkeypatch.setattr(Chunk, "read", lambda chunk: read(chunk))
+    for start in range(0, len(prompts), 2):
+        ledger.find_rollouts(DRAW, [prompts[place] for place in order[start : start + 2]])
+    assert read.call_count == 6
+
+
+def test_after_the_keys_are_learnt_no_file_is_read_for_others(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in ("one", "other"):
+        store.ledger.append_rollouts(DRAW, [rollout(text=text)])
+        store.ledger.append_scores(DRAW, VERSIONS, scored([rollout(text=text)], Score(1.0, True), prompt(text)))
+    ledger = Store(store.root).ledger
+    ledger.learn_keys(DRAW, VERSIONS)
+    read = Mock(side_effect=Chunk.read)
+    monkeypatch.setattr(Chunk, "read", lambda chunk: read(chunk))
+    stored, _ = ledger.find_rollouts(DRAW, [prompt("other")])
+    assert ledger.find_scores(DRAW, stored, VERSIONS).height == 1
+    assert read.call_count == 2  # of four files
 
 
 def test_texts_that_are_not_wanted_are_not_kept_in_memory(store: Store) -> None:
