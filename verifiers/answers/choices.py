@@ -18,6 +18,7 @@ from learnable.verifiers.answers.extraction import (
     strip_latex_text,
 )
 from learnable.verifiers.answers.option_texts import find_option
+from learnable.verifiers.answers.sentences import find_said
 from learnable.verifiers.answers.statements import find_stated_answer
 
 NO_CHOICE, SEVERAL_CHOICES = "no choice found", "names several choices"
@@ -148,12 +149,14 @@ def _with_missing_letters(choices: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _read_text(text: str, choices: tuple[str, ...], texts: tuple[str, ...]) -> Reading | None:
-    """Return the choice whose text is what a completion states last, or all of it; None where it is no choice's."""
+    """Return the choice whose text is what a completion states last, or all of it, or what its only sentence says."""
     stated = find_statements(text)
     whole = strip_latex_text(stated[-1].text if stated else text)
     named = next(_mentions(whole, choices), None)
     sign = _TEXT_SIGN.match(whole, named.end) if named and _LEAD.fullmatch(whole, 0, named.start) else None
     place = find_option(whole, texts)
+    if place is None and named is None and sum(option.casefold() in whole.casefold() for option in texts) == 1:
+        place = next((option for one in find_said(whole) if (option := find_option(one, texts)) is not None), None)
     if place is None and sign is not None and named is not None:
         behind = find_option(whole[sign.end() :], texts)
         return None if behind is None or choices[behind].casefold() == named.choice else (None, SEVERAL_CHOICES)

@@ -23,6 +23,7 @@ MAX_STATED = 500  # characters of one statement that are looked at
 MAX_WORDED = 200  # statements in words: of more, the first and the last ones
 
 _BOXED = re.compile(r"\\f?box(?:ed)?\s*\{")
+_BOXED_SIGN = re.compile(r"\\(?:fbox|boxed)\s+(-?[0-9]++(?:[./][0-9]++)?|[A-Za-z])(?![\w{])")  # as TeX reads \\boxed 5
 _BRACE = re.compile(r"[{}]")
 _LATEX_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf)\s*\{([^{}]*)\}")
 _HASHES = re.compile(r"(?:(?<=\s)|\A)####[ \t]*+([^\s#][^\n]*)")
@@ -30,9 +31,11 @@ _TAG = re.compile(r"</?answer>", re.IGNORECASE)
 _NAMED = r"(?:answers?|ans|(?:correct|right|best|final|my)[ \t]+(?:choice|option|letter|result|count|total|number))"
 _OF = r"(?:[ \t]+(?:to|for|of)\b[^\n?!:=]{0,80}?)?"
 _FENCE = r"(?:```[a-z]*[ \t]*\n\s*)?"
+_VALUE_BEHIND = r"(?=[ \t]+[*_`$(]{0,3}(?:[0-9]|(?-i:[A-J])\b|\\))"  # "answer - B"
 _WORDS = re.compile(
     rf"(?<![\w-]){_NAMED}\b{_OF}[*_`\"')\]]*[ \t]*"
-    r"(?::|=|\u2192|->|\b(?:is|are|was|equals|(?:would|must|should|will)[ \t]+be)\b[*_]*(?:[ \t]*:)?)[*_]*"
+    rf"(?::|=|\u2192|->|(?<=[ \t])[-\u2013\u2014]{_VALUE_BEHIND}|"
+    r"\b(?:is|are|was|equals|(?:would|must|should|will)[ \t]+be)\b[*_]*(?:[ \t]*:)?)[*_]*"
     rf"(?!\s*(?:not|n't)\b)\s*{_FENCE}",
     re.IGNORECASE,
 )
@@ -192,7 +195,10 @@ def _join(text: str, statements: list[Statement]) -> list[Statement]:
 
 
 def _boxed(text: str) -> Iterator[Statement]:
-    for opening in _BOXED.finditer(text):
+    for opening in sorted((*_BOXED.finditer(text), *_BOXED_SIGN.finditer(text)), key=lambda match: match.start()):
+        if opening.re is _BOXED_SIGN:
+            yield _statement(text, *opening.span(1), "boxed")
+            continue
         depth = 1
         for brace in _BRACE.finditer(text, opening.end(), opening.end() + MAX_STATED):
             depth += 1 if brace[0] == "{" else -1

@@ -35,6 +35,10 @@ _IN_A_LIST = re.compile(
 _JOINED = re.compile(r"(?:[|/&+]\s*|[\u2013\u2014-]\s+)[(\[*_]*[A-Za-z](?!\w| [a-z])")  # "(A) | (B)" lists letters
 _AND = re.compile(r"and\b", re.IGNORECASE)
 _NEW_LABEL = re.compile(r"[\s*_(]*[A-Za-z][*_]*[).:]")
+_COMMA = (
+    r",\s+(?!(?:or|and|nor|but|though|although|unless|not|no|wait|actually|maybe|perhaps|possibly|then|rather)\b)"
+    r"(?=[^\W\d_]{2})"
+)
 _SPACE = re.compile(r"\s+")
 _WRAPPING = " \t\n*_`$()[]{}<>\"'.,:;!?"
 
@@ -93,7 +97,7 @@ def _is_answer(text: str, answer: str) -> bool:
 
 def _find_label(text: str, letter: str) -> int:
     """Return where the words begin that a letter stands for, as in "B. Vitamin C", 0 where there are none."""
-    sign = r"(?:\s?[).:\]]+[*_]*\s+|\s?[-\u2013\u2014]\s+|\s\()(?=[^\s*_])"
+    sign = rf"(?:\s?[).:\]]+[*_]*\s+|\s?[-\u2013\u2014]\s+|\s\(|{_COMMA})(?=[^\s*_])"
     label = re.match(rf"[\s*_(\[]*{re.escape(letter)}{sign}", text, re.IGNORECASE)
     return label.end() if label else 0
 

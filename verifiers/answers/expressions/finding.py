@@ -27,7 +27,7 @@ _OPEN = re.compile(
     rf"\b(?:or|maybe|perhaps|possibly|alternatively|otherwise|may|might|could|either|also|but|if)\b|{_CONDITION}.*{_CONDITION}",
     re.IGNORECASE | re.DOTALL,
 )
-_WORDS = re.compile(r"(?<![\\a-zA-Z])(?!(?:and|or)\b)[a-zA-Z]{2,}(?![a-zA-Z])")
+_WORDS = re.compile(r"(?<![\\a-zA-Z])(?!(?:and|or|sqrt|sin|cos|tan|log|ln|exp|pi)\b)[a-zA-Z]{2,}(?![a-zA-Z])")
 
 
 def without_reason(text: str) -> str:

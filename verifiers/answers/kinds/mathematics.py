@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import importlib
 import logging
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, lru_cache, partial
@@ -23,12 +25,18 @@ from learnable.verifiers.answers.expressions.whole import is_numeral, write_whol
 from learnable.verifiers.answers.extraction import find_statements
 from learnable.verifiers.answers.rewards.shapes import JudgedAnswer, check_shape, give_score
 from learnable.verifiers.answers.rules import ExtractedAnswer, check_rule, missing, narrow, rule_of
+from learnable.verifiers.answers.values.spelled import read_spelled
 from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.protocol import check_keys, fault
 
 LIBRARY = "math_verify"
 PARSER_SECONDS = 5.0  # seconds: its usual limit for one of its two steps
 MAX_MATHS = 2000  # characters: longer is no answer, and costs the parser its time
+
+_MODULUS = re.compile(
+    r"(?:\\pmod\s*\{[^{}]*\}|\\b?mod\b\s*\{?\w+\}?|\(\s*(?:\\(?:text|mathrm)\s*\{\s*mod\s*\}|mod\b)[^()]*\))\s*\Z"
+)
+_CONGRUENT = re.compile(r"\A\s*[a-zA-Z]\s*(?:\\equiv|\u2261)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +49,14 @@ class MathsVerifier:
     `rewards.shapes`).
 
     Answers are compared by their parts (see `expressions.comparison`). Of "(C) 12", an option of a test, the letter or
-    the value is enough, and both must be right where both are given. A whole expression goes to math-verify, the gold
-    one first: its comparison is not symmetric. Where there is nothing to compare, that is `extraction_failed`; a wrong
-    answer is wrong, and one that takes too long, too much memory or the process with it has no reward:
-    `verifier_error`, with the reason.
+    the value is enough, and both must be right where both are given, and of "7 \pmod{10}" the number. A whole
+    expression goes to math-verify, the gold one first: its comparison is not symmetric. Where there is nothing to
+    compare, that is `extraction_failed`; a wrong answer is wrong, and one that takes too long, too much memory or the
+    process with it has no reward: `verifier_error`, with the reason.
     """
 
     name: str = "mathematics"
-    version: str = "3"
+    version: str = "4"
     time_limit: float = PARSER_SECONDS
     # Bytes, beside what the process has already.
     memory_limit: int = 512 << 20
@@ -103,12 +111,26 @@ class MathsVerifier:
         if reading.answer is None:
             return give_score(JudgedAnswer(completion, prompt, reading, False, 0.0), spec)
         try:
-            passed = equals(str(spec["answer"]), reading.answer, partial(_same, library))
+            writings = _writings(str(spec["answer"]), reading.answer)
+            passed = any(equals(gold, given, partial(_same, library)) for gold, given in writings)
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException as error:  # its own time-out is a BaseException, and an answer may make it raise anything
             return Score.unscored(f"math-verify raised {type(error).__name__}: {error}"[:300])
         return give_score(JudgedAnswer(completion, prompt, reading, passed, float(passed)), spec)
+
+
+def _writings(gold: str, given: str) -> Iterator[tuple[str, str]]:
+    """Yield both answers as they are, a number in words in digits, and both without the modulus that only one has."""
+    yield gold, given
+    if (number := read_spelled(given)) is not None:
+        yield gold, str(number)
+    if bool(_MODULUS.search(gold)) != bool(_MODULUS.search(given)):
+        yield _without_modulus(gold), _without_modulus(given)
+
+
+def _without_modulus(answer: str) -> str:
+    return _CONGRUENT.sub("", _MODULUS.sub("", answer)) if _MODULUS.search(answer) else answer
 
 
 def _reading(text: str, rule: str) -> ExtractedAnswer:

@@ -38,12 +38,13 @@ class NumberVerifier:
     - `reward`: a shape (see `rewards.shapes`).
 
     Where no unit is asked for, any is passed over, and 50% is 50 or 1/2. Where percent is asked for, 1/2 and 50 are
-    50%. "5 hours and 30 minutes" is one number. "7 or 8", "7 apples and 8 pears" and "5 to 7" are no answers (see
-    `values.alternatives`); nor is a formula such as "3x". What cannot be read is `extraction_failed`.
+    50%. "5 hours and 30 minutes" is one number. Where there are no digits, words count: "two hundred", "a half".
+    "7 or 8", "7 apples and 8 pears" and "5 to 7" are no answers (see `values.alternatives`); nor is a formula such as
+    "3x". What cannot be read is `extraction_failed`.
     """
 
     name: str = "number"
-    version: str = "3"
+    version: str = "4"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless the answer is a number and the options fit."""

@@ -17,6 +17,8 @@ _SPACED = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?: [0-9]{3})+(?![0-9])")
 _WRAPPING = r"[\s*_`()\[\]{}<>\"'\u2018\u201c=:;,!?#\u2248~]*"
 _OPENING = re.compile(_WRAPPING + r"(?:(?:about|approximately|exactly|roughly|around)\s+)?")
 _OPERATION = re.compile(r"[)\s]*(?:\*\*|[+*/^\u00f7]|-(?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]")
+_COMPARED = re.compile(r"\s*(?:[<>\u2264\u2265]=?|\\(?:leq?|geq?)(?![a-z]))\s*[a-zA-Z](?![a-zA-Z]|>)")
+_EQUALS = re.compile(r"[\s)*_`$]*[=\u2248][\s(*_`$]*")
 _OPERAND = re.compile(r"[0-9)]\s*(?:\*\*|[+*/^\u00f7-]|[xX])\s*[(]*\Z")
 _LIST_LABEL = re.compile(r"^[ \t]*\(?([0-9]{1,3})[.):](?=\s)", re.MULTILINE)
 _BEHIND_RESULT = re.compile(
@@ -161,11 +163,11 @@ def _find_unstated(statements: list[Statement], text: str, decimal: str) -> tupl
 
 
 def _find_spelled(statements: list[Statement], text: str) -> tuple[Quantity | None, str, str]:
-    """Look for a number in words, up to ninety-nine, where no digits were found: stated, or alone."""
+    """Look for a number in words where no digits were found: stated, or alone."""
     value = read_spelled(statements[-1].text if statements else text)
     if value is None:
         return None, "auto", NO_NUMBER
-    return Quantity(Fraction(value), "", 0, 0), statements[-1].form if statements else "first", ""
+    return Quantity(value, "", 0, 0), statements[-1].form if statements else "first", ""
 
 
 def _read_closed(text: str, decimal: str) -> Quantity | None:
@@ -201,7 +203,7 @@ def _alone(line: str, decimal: str) -> Quantity | None:
 
 
 def _opening(text: str, decimal: str) -> Quantity | None:
-    """Return the number that a text opens with, unless it labels a list or begins a calculation."""
+    """Return the number that a text opens with, unless it labels a list or begins a formula."""
     start = _OPENING.match(text)
     begin = start.end() if start else 0
     quantity = next(find_quantities(text[: begin + 400], decimal), None)
@@ -209,7 +211,9 @@ def _opening(text: str, decimal: str) -> Quantity | None:
         return None
     if _LIST_LABEL.match(text.lstrip()) and {"1", "2"} <= set(_LIST_LABEL.findall(text)):
         return None
-    return None if _OPERATION.match(text, quantity.end) else _settled(text, quantity, decimal)
+    if _OPERATION.match(text, quantity.end) or _COMPARED.match(text, quantity.end):
+        return None
+    return _settled(text, quantity, decimal)
 
 
 def _last(text: str, decimal: str) -> Quantity | None:
@@ -260,7 +264,12 @@ def _find_result(line: str, decimal: str) -> Quantity | None:
     results = [(place, one) for place, one in enumerate(numbers) if _is_result(line, one)]
     beside = [result for result in results if _AMONG.search(line, 0, result[1].start)]  # "in the 5 boxes"
     for place, one in (*reversed([result for result in results if result not in beside]), *reversed(beside)):
-        if place and not _IN_TOTAL.match(line, one.end) and _leads_on(line, numbers[place - 1], decimal):
+        apart = (
+            place
+            and not _IN_TOTAL.match(line, one.end)
+            and not _EQUALS.fullmatch(line, numbers[place - 1].end, one.start)
+        )
+        if apart and _leads_on(line, numbers[place - 1], decimal):
             raise SeveralError
         if result := _settled(line, one, decimal):
             return result

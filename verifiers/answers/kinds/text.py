@@ -18,6 +18,7 @@ from learnable.verifiers.answers.extraction import (
 )
 from learnable.verifiers.answers.rewards.shapes import JudgedAnswer, check_shape, give_score
 from learnable.verifiers.answers.rules import ExtractedAnswer, ExtractionRule, check_rule, missing, narrow, rule_of
+from learnable.verifiers.answers.sentences import find_said
 from learnable.verifiers.answers.values.dates import DateOrder, find_dates
 from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.protocol import check_keys, fault
@@ -25,19 +26,11 @@ from learnable.verifiers.protocol import check_keys, fault
 LENIENCE = ("case", "spaces", "punctuation", "articles", "accents")
 USUAL_LENIENCE = ("case", "spaces", "punctuation", "articles")
 MAX_TEXT = 2000  # characters of an answer
-MAX_SENTENCE = 300  # characters of a sentence that says it
 
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 _LEAD = re.compile(
     r"^(?:(?:so|thus|therefore|hence|it is|it['\u2019]s|that is|that['\u2019]s|this is|"
     r"i think|i believe|i would say)\b[\s,:]*)+",
-    re.IGNORECASE,
-)
-_COPULA = r"\s+(?:is|are|was|were)\s+"
-_OBJECT = re.compile(rf".*(?:{_COPULA}|\s(?:called|named)\s+)(?P<answer>\S.*?)[.!]?", re.IGNORECASE)
-_SUBJECT = re.compile(rf"(?P<answer>\S.*?){_COPULA}(?:the|an?|what|where|who)\s.*", re.IGNORECASE)
-_OPEN = re.compile(
-    r"\b(?:not|never|no|or|either|maybe|perhaps|possibly|probably|may|might|could|but|if)\b|n['\u2019]t\b|\?",
     re.IGNORECASE,
 )
 
@@ -50,8 +43,8 @@ class TextVerifier:
 
     - `extract`: the rule by which the answer is found (see `rules`). `auto`, the default: the last statement (`boxed`,
       `hashes`, `tag`, `words`, `emphasis`), else the first line where the next one asks the next question, else the
-      only line, or several that are a right text together, or what a sentence alone says: "The capital is Paris." and
-      "Paris is the capital." (`whole`).
+      only line, or several that are a right text together, or what a sentence alone says: "The capital is Paris.",
+      "Paris is the capital.", "Paris, because it is." and "Label: Paris" (`whole`).
       `first` and `last` are the first and the last line.
     - `ignore`: what makes no difference, of "case", "spaces", "punctuation" (around words), "articles" (in front) and
       "accents"; all but the last unless given.
@@ -63,7 +56,7 @@ class TextVerifier:
     """
 
     name: str = "text"
-    version: str = "3"
+    version: str = "4"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless the answers are texts and the options fit."""
@@ -120,10 +113,7 @@ class TextVerifier:
 
     def _find_in_sentence(self, sentence: str, right: set[str | None], spec: Spec) -> str | None:
         """Return the right text that a sentence says something is, or that it is about; None without any."""
-        if len(sentence) > MAX_SENTENCE or _OPEN.search(sentence):
-            return None
-        parts = (pattern.fullmatch(sentence.strip()) for pattern in (_OBJECT, _SUBJECT))
-        return next((part["answer"] for part in parts if part and self._canonical(part["answer"], spec) in right), None)
+        return next((said for said in find_said(sentence) if self._canonical(said, spec) in right), None)
 
     def _right(self, spec: Spec) -> set[str | None]:
         answers = spec["answer"] if isinstance(spec["answer"], list | tuple) else [spec["answer"]]

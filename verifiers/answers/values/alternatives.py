@@ -96,7 +96,7 @@ def _value_at(behind: str, link: re.Match[str], decimal: str) -> Quantity | None
     spelled = open_spelled(behind)
     if spelled is None or (spelled[0] == 1 and link["list"] is not None):  # "18, one for each"
         return None
-    return Quantity(Fraction(spelled[0]), "", 0, spelled[1])
+    return Quantity(spelled[0], "", 0, spelled[1])
 
 
 def is_same(one: Quantity, other: Quantity) -> bool:

@@ -1,7 +1,8 @@
 r"""Numbers as people write them, with their units, and what they are worth: exactly, as fractions.
 
 Read are thousands separators (comma, thin space, apostrophe, underscore, and the Indian grouping), decimal points,
-fractions, mixed numbers, scientific notation, words such as "million", currencies before and behind, percent and units.
+fractions, mixed numbers, "and a half", scientific notation, words such as "million", currencies before and behind,
+percent and units.
 The text is to be written plainly first (`writing`).
 """
 
@@ -27,6 +28,7 @@ _POINT = rf"(?:{_WHOLE}(?:\.[0-9]+)?|\.[0-9]+)"
 _COMMA = rf"(?:{_COMMA_WHOLE}(?:,[0-9]+)?)"
 _EXPONENT = r"(?:[eE][-+]?[0-9]{1,9}(?![\w.])|\s*[*xX]\s*10\s*(?:\^|\*\*)\s*[({]?[-+]?[0-9]{1,9}[)}]?)"
 _WORDS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+_PARTS = {"half": 2, "third": 3, "quarter": 4}
 _CURRENCIES = "$\u20ac\u00a3\u00a5\u20b9"
 
 
@@ -37,6 +39,7 @@ def _pattern(number: str) -> re.Pattern[str]:
         rf"(?:(?P<power>10\s*(?:\^|\*\*)\s*[({{]?(?P<ten>[-+]?[0-9]{{1,9}})[)}}]?)|"
         rf"(?:(?P<mixed>[0-9]+)(?:\s+|\s+and\s+|-)(?=[0-9]+\s?/\s?[0-9]))?"
         rf"(?P<number>(?>{number}))(?P<exponent>{_EXPONENT})?(?:\s?/\s?(?P<under>[0-9]+(?:\.[0-9]+)?)(?![\w/]))?)"
+        rf"(?:\s+and\s+(?:a|one)\s+(?P<part>{'|'.join(_PARTS)})\b)?"
         rf"(?:\s+(?P<word>{'|'.join(_WORDS)})\b)?",
         re.IGNORECASE,
     )
@@ -176,6 +179,8 @@ def _value(match: re.Match[str], decimal: str) -> Fraction | None:
         value = _number(match, decimal)
     if value is None:
         return None
+    if match["part"]:
+        value += Fraction(1, _PARTS[match["part"].casefold()])
     value *= Fraction(10) ** _WORDS.get((match["word"] or "").casefold(), 0)
     return -value if negative else value
 
