@@ -30,7 +30,8 @@ Same = Callable[[str, str], bool]
 
 _ALIASES = {
     **dict.fromkeys((r"(-\infty,\infty)", "allrealnumber", "allreal", "realnumber"), r"\mathbb{R}"),
-    "dne": "doesnotexist", "undefined": "doesnotexist", "emptyset": r"\emptyset", "No": "no", "NO": "no",
+    "dne": "doesnotexist", "undefined": "doesnotexist", "emptyset": r"\emptyset", "nosolution": r"\emptyset",
+    "allinteger": r"\mathbb{Z}", "integer": r"\mathbb{Z}", "No": "no", "NO": "no",
 }  # fmt: skip
 _NO_VALUE = r"[+*/^=<>,;:!)\]}'_(]|-\s|\\(?:cdot|cup|cap|in|le|ge|ne|to|approx)(?![a-zA-Z])"  # behind a product's "(A)"
 _OPTION = re.compile(
@@ -38,13 +39,15 @@ _OPTION = re.compile(
     rf"\s*(?!{_NO_VALUE})(?P<value>.*)",
     re.DOTALL,
 )
+_ABOUT = re.compile(r"\A\s*\\approx(?![a-zA-Z])")
+_BETWEEN_LETTERS = re.compile(r"\\(?:text|mathrm|textbf|mathbf)(?=\s*\{)|\band\b|\\&|[\s,;{}]")
 _ANOTHER_OPTION = re.compile(r"\([A-J]\)|(?<![a-zA-Z\\])[A-J][).]")
 
 
 def equals(gold: str, given: str, same: Same) -> bool:
     """Say whether a given answer is the gold one; `same` compares two expressions that it reads whole."""
-    gold, given = write_formula(gold), write_formula(given)
-    if _are_equal(gold, given, same):
+    gold, given = (_ABOUT.sub("", write_formula(answer)) for answer in (gold, given))
+    if _are_equal(gold, given, same) or ((letters := _read_letters(gold)) and letters == _read_letters(given)):
         return True
     (wanted, gold_value), (letter, value) = _split_option(gold), _split_option(given)
     if wanted and letter:
@@ -54,6 +57,16 @@ def equals(gold: str, given: str, same: Same) -> bool:
     if re.fullmatch("[A-J]", _key(gold)):
         return _key(gold) == letter
     return bool(letter) and _are_equal(gold, value, same)
+
+
+def _read_letters(text: str) -> str:
+    r"""Return the letters of several options that are right together, "" where a text is anything else.
+
+    >>> _read_letters(r"A, \text{C} and D"), _read_letters("AB=C")
+    ('ACD', '')
+    """
+    letters = _BETWEEN_LETTERS.sub("", text)
+    return letters if re.fullmatch("[A-J]{2,}", letters) else ""
 
 
 def _are_equal(gold: str, given: str, same: Same) -> bool:
