@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from learnable.verifiers.answers.extraction import (
     CLAUSE_END,
+    OR_ABROAD,
     Statement,
     find_statements,
     fold_signs,
@@ -62,12 +63,13 @@ _MAYBE = (
     r"(?:but[ \t]+)?(?:it|this|that)[ \t]+(?:maybe|perhaps|could|might|may))\b"
 )
 _STRONG_LINK = re.compile(
-    rf"{_WRAP}(?:[.,;: \t\"'*_`()\[\]{{}}$]*(?:[/|&+]|\b(?:and/or|and|or|nor|vs\.?|versus|through)\b|{_MAYBE}){_WRAP}"
+    rf"{_WRAP}(?:[.,;: \t\"'*_`()\[\]{{}}$]*"
+    rf"(?:[/|&+]|\b(?:and/or|and|or|nor|{OR_ABROAD}|vs\.?|versus|through)\b|{_MAYBE}){_WRAP}"
     rf"{_OFFERED}{_WRAP})?",
     re.IGNORECASE,
 )
 _WEAK_LINK = re.compile(r"[\s,;.:\"'*_`()\[\]-]+(?:(?:option|choice|letter)[\s(\[*_`]+)?", re.IGNORECASE)
-_OR_WORD = re.compile(rf"{_WRAP},?\s*\bor\s+(?=\w)", re.IGNORECASE)
+_OR_WORD = re.compile(rf"{_WRAP},?\s*\b(?:or|{OR_ABROAD})\s+(?=\w)", re.IGNORECASE)
 _TEXT_SIGN = re.compile(r"[*_`]*(?:[).:\]]+[*_`]*|,|\s[-\u2013\u2014]|\s\()[*_`]*\s*(?=[^\s*_`()\[\]])")
 _NO_TEXT = re.compile(
     r"(?:or|and|nor|to|vs|through|maybe|perhaps|possibly|not|but|then|with|because|since|"

@@ -39,6 +39,17 @@ _WORDS = re.compile(
     rf"(?!\s*(?:not|n't)\b)\s*{_FENCE}",
     re.IGNORECASE,
 )
+# The same in the languages of MGSM, and in some more.
+_WORDS_ABROAD = re.compile(
+    r"(?:\b(?:respuesta|r\u00e9ponse|antwort|risposta|resposta|\u043e\u0442\u0432\u0435\u0442|jibu)\b[^\n?!:=\d]{0,40}?"
+    r"(?::|=|\s[-\u2013\u2014]|\b(?:es|est|ist|sind|son|\u00e8|\u00e9|ni|\u0440\u0430\u0432\u0435\u043d)\b)|"
+    r"(?:\u7b54\u6848|\u7b54\u3048|\u56de\u7b54|\ub2f5|\u0e04\u0e33\u0e15\u0e2d\u0e1a|\u0989\u09a4\u09cd\u09a4\u09b0|"
+    r"\u0c38\u0c2e\u0c3e\u0c27\u0c3e\u0c28\u0c02)\s*"
+    r"(?:\u662f|\u4e3a|\u70ba|\u306f|\uc740|\ub294|\u0e04\u0e37\u0e2d|\u09b9\u09b2\u09cb|\u09b9\u09b2|[:=])+)"
+    r"[*_]*(?:[ \t]*:)?\s*",
+    re.IGNORECASE,
+)
+OR_ABROAD = r"o|ou|oder|au|\u0438\u043b\u0438"  # "or" where words have spaces between them
 _HEADING = re.compile(
     rf"^[#*_ \t]*(?:the[ \t]+)?(?:(?:final|correct)[ \t]+)?answer[*_: \t]*\n\s*{_FENCE}", re.IGNORECASE | re.MULTILINE
 )
@@ -226,7 +237,9 @@ def _tagged(text: str) -> Iterator[Statement]:
 
 
 def _worded(text: str) -> Iterator[Statement]:
-    starts = sorted({match.end() for pattern in (_WORDS, _HEADING, _CORRECTED) for match in pattern.finditer(text)})
+    starts = sorted(
+        {match.end() for pattern in (_WORDS, _WORDS_ABROAD, _HEADING, _CORRECTED) for match in pattern.finditer(text)}
+    )
     for start in starts if len(starts) <= MAX_WORDED else [starts[0], *starts[1 - MAX_WORDED :]]:
         stated = _statement(text, start, _find_clause_end(text, start), "words")
         if stated.text:

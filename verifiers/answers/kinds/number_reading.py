@@ -25,7 +25,7 @@ _BEHIND_RESULT = re.compile(
     r"(?:=|\u2248|:|['\u2019]s\b|\b(?:is|are|be|was|were|gets?|gives?|makes?|made|equals?|has|have|had|leaves?|left|cost|costs|"
     r"earns?|needs?|pays?|spends?|takes?|totals?|total of|comes to|becomes?|obtain|find|yields?|about|approximately|"
     r"sold|bought|ate|won|read|saw|ran|drove|spent|paid|(?<![\\a-z])[a-z]{2,}ed|altogether|in total|in all|"
-    r"so|thus|therefore|hence|leaving|giving|making)\b)"
+    r"so|thus|therefore|hence|leaving|giving|making)\b|[\u662f\u4e3a\u70ba\u6709\u5f97\u5171\u5269\u306f])"
     r"(?:(?!\bnot\b)[^\d\n=]){0,40}?\Z",
     re.IGNORECASE,
 )

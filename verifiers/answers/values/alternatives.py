@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from learnable.verifiers.answers.extraction import OR_ABROAD
 from learnable.verifiers.answers.values.quantities import Quantity, find_quantities
 from learnable.verifiers.answers.values.spelled import SPELLED_NUMBER, open_spelled
 from learnable.verifiers.answers.values.units import convert
@@ -16,7 +17,7 @@ _STOP = (
     "each every after before than then until is are was were be has have had not no yes left plus minus times more "
     "less out into otherwise alternatively unless vs versus through maybe perhaps possibly either also hence thus "
     "therefore while between rather instead"
-).split()
+).split() + OR_ABROAD.split("|")
 _MARKS = r"[*_`\s)\]}$%\"'\u2019]*"
 _WORD = rf"(?!(?:{'|'.join(_STOP)})\b)[^\W\d_][\w'\u2019-]*"
 _NOUN = rf"(?:(?:\s+|\s*-\s*){_WORD}){{0,3}}(?:\s+of(?:\s+the)?\s+{_WORD})?(?:\s*\(\s*{_WORD}(?:\s+{_WORD})?\s*\))?"
@@ -29,9 +30,13 @@ _UNREADABLE = (
     r"\\(?:infty|sqrt|pi|emptyset|varnothing|text\s*\{\s*(?:none|no\b|DNE|undefined)))"
 )
 _VALUE = rf"[-+]?[$\u20ac\u00a3\u00a5\u20b9]?\s?\.?[0-9]|(?:minus|negative)\b|{SPELLED_NUMBER}|{_UNREADABLE}"
+_OR = (  # in the languages of MGSM too
+    rf"(?:\b(?:or|{OR_ABROAD})\b|\u6216\u8005?|\u307e\u305f\u306f|\ub610\ub294|"
+    r"\u0e2b\u0e23\u0e37\u0e2d|\u0985\u09a5\u09ac\u09be)"
+)
 _LINK = re.compile(
     rf"(?P<noun>{_NOUN}){_MARKS}(?:"
-    rf"(?P<or>[,.;(\[]*\s*(?:and\s*/\s*)?\bor\b(?!\s+so\b)(?:\s+(?!because\b)[^\W\d_][\w'\u2019]*){{0,5}}?)|"
+    rf"(?P<or>[,.;(\[]*\s*(?:and\s*/\s*)?{_OR}(?!\s+so\b)(?:\s+(?!because\b)[^\W\d_][\w'\u2019]*){{0,5}}?)|"
     rf"(?P<else>[,.;(]*\s*(?:(?:but|though|although|otherwise|alternatively|if\s+not|unless)\b"
     rf"(?:\s+[^\W\d_][\w'\u2019]*){{0,5}}?|(?:it|this|that)\s+(?:may|might|could)(?:\s+(?:also|well|even))?\s+be))|"
     rf"(?P<list>[,;/|&]+\s*(?:and\b)?|\s*\b(?:and|plus|vs\.?|versus)(?!\w))(?:\s*(?:{_HEDGE}|{_NAMED}))*|"

@@ -29,12 +29,13 @@ _COMMA = rf"(?:{_COMMA_WHOLE}(?:,[0-9]+)?)"
 _EXPONENT = r"(?:[eE][-+]?[0-9]{1,9}(?![\w.])|\s*[*xX]\s*10\s*(?:\^|\*\*)\s*[({]?[-+]?[0-9]{1,9}[)}]?)"
 _WORDS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _PARTS = {"half": 2, "third": 3, "quarter": 4}
+_NO_SPACES = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # letters of Thai, Chinese, Japanese and Korean
 _CURRENCIES = "$\u20ac\u00a3\u00a5\u20b9"
 
 
 def _pattern(number: str) -> re.Pattern[str]:
     return re.compile(
-        rf"(?<![\w.\\^])(?P<sign>(?:(?<![\w)\]])[-+]|\b(?:minus|negative)\s+)?)"
+        rf"(?<![.\\^])(?<![^\W{_NO_SPACES}])(?P<sign>(?:(?<![\w)\]])[-+]|\b(?:minus|negative)\s+)?)"
         rf"(?P<money>[{_CURRENCIES}]\s?)?(?P<inner>-)?"
         rf"(?:(?P<power>10\s*(?:\^|\*\*)\s*[({{]?(?P<ten>[-+]?[0-9]{{1,9}})[)}}]?)|"
         rf"(?:(?P<mixed>[0-9]+)(?:\s+|\s+and\s+|-)(?=[0-9]+\s?/\s?[0-9]))?"
