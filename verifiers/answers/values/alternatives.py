@@ -12,14 +12,15 @@ from learnable.verifiers.answers.values.units import convert
 
 MAX_LOOKED_AT = 160  # characters behind a number
 
+_AND_ABROAD = "y|e|et|und|\u0438"
 _STOP = (
     "or and to but though although because since as so if when where which that who for from by in on at of with per "
     "each every after before than then until is are was were be has have had not no yes left plus minus times more "
     "less out into otherwise alternatively unless vs versus through maybe perhaps possibly either also hence thus "
-    "therefore while between rather instead"
-).split() + OR_ABROAD.split("|")
+    "therefore while between rather instead aka alias along together"
+).split()
 _MARKS = r"[*_`\s)\]}$%\"'\u2019]*"
-_WORD = rf"(?!(?:{'|'.join(_STOP)})\b)[^\W\d_][\w'\u2019-]*"
+_WORD = rf"(?!(?:{'|'.join(_STOP)}|{OR_ABROAD}|{_AND_ABROAD})\b)[^\W\d_][\w'\u2019-]*"
 _NOUN = rf"(?:(?:\s+|\s*-\s*){_WORD}){{0,3}}(?:\s+of(?:\s+the)?\s+{_WORD})?(?:\s*\(\s*{_WORD}(?:\s+{_WORD})?\s*\))?"
 _HEDGE = r"(?:maybe|perhaps|possibly|probably|likely|also|even|either|else|about|around|approximately|roughly|nearly)"
 _OPENS = r"(?:[\s*_`(\[{$\u2248~=]|\\?f?box(?:ed)?\{|\\\()*"
@@ -39,7 +40,8 @@ _LINK = re.compile(
     rf"(?P<or>[,.;(\[]*\s*(?:and\s*/\s*)?{_OR}(?!\s+so\b)(?:\s+(?!because\b)[^\W\d_][\w'\u2019]*){{0,5}}?)|"
     rf"(?P<else>[,.;(]*\s*(?:(?:but|though|although|otherwise|alternatively|if\s+not|unless)\b"
     rf"(?:\s+[^\W\d_][\w'\u2019]*){{0,5}}?|(?:it|this|that)\s+(?:may|might|could)(?:\s+(?:also|well|even))?\s+be))|"
-    rf"(?P<list>[,;/|&]+\s*(?:and\b)?|\s*\b(?:and|plus|vs\.?|versus)(?!\w))(?:\s*(?:{_HEDGE}|{_NAMED}))*|"
+    rf"(?P<list>[,;/|&\u3001\u222a\u2228]+\s*(?:and\b)?|\s*(?:\b(?:and|{_AND_ABROAD}|plus|vs\.?|versus|"
+    rf"as\s+well\s+as|along\s+with|together\s+with|but\s+also|aka|alias)(?!\w)|[\u548c\u4e0e\u8207\u3068]))(?:\s*(?:{_HEDGE}|{_NAMED}))*|"
     rf"(?P<aside>\s*\(\s*(?:{_HEDGE}\s+)*)|"
     rf"(?P<range>\s*(?:\bto\b|\bthrough\b|[-\u2010-\u2015\u00b1~]|\\pm(?![a-z]))\s*(?:{_HEDGE}\s+)?)|"
     rf"(?P<row>\s+))"
