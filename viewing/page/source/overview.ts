@@ -42,7 +42,7 @@ function headline(summary: Summary): HTMLElement {
       figure(count(totals.kept), "kept", `${count(totals.train)} to train on, ${count(totals.test)} held out`),
       figure(short(totals.rollouts), "rollouts paid", `${each === null ? "–" : each.toFixed(1)} for each kept prompt`),
       figure(short(totals.tokens), "tokens", totals.rollouts ? `${count(totals.tokens / totals.rollouts)} a completion` : ""),
-      figure(totals.usable.toFixed(totals.usable < 100 ? 1 : 0), "usable groups", `of ${count(totals.train)}, at ${count(summary.group_size)} completions each`),
+      figure(totals.usable < 100 ? totals.usable.toFixed(1) : count(totals.usable), "usable groups", `of ${count(totals.train)}, at ${count(summary.group_size)} completions each`),
       figure(count(totals.errors), "without a score", totals.truncated ? `and ${count(totals.truncated)} cut short` : "completions that nobody could judge")));
 }
 
