@@ -19,8 +19,9 @@ from learnable.verifiers.answers.extraction import (
     strip_latex_text,
 )
 from learnable.verifiers.answers.option_texts import find_option
-from learnable.verifiers.answers.sentences import find_said
+from learnable.verifiers.answers.sentences import find_said, last_sentence
 from learnable.verifiers.answers.statements import find_stated_answer
+from learnable.verifiers.answers.values.quantities import NO_SPACES
 
 NO_CHOICE, SEVERAL_CHOICES = "no choice found", "names several choices"
 Reading = tuple[str | None, str]
@@ -40,7 +41,7 @@ _RULED_OUT_AFTER = re.compile(
 )
 _CONFIRMED = re.compile(
     r"[)\]\"'*_`]*\s+(?:is|must be|would be|seems)\s+(?:clearly\s+)?(?:the\s+)?(?:(?:final|only|best)\s+)?"
-    r"(?:correct|right|best|answer|true)\b",
+    r"(?:(?:correct|right|best|answer|true)\b(?!\s+(?:if|only|unless)\b)|only\s+(?:one|option|choice|answer|statement)\b)",
     re.IGNORECASE,
 )
 _CHOSEN = re.compile(
@@ -54,6 +55,10 @@ _CHOSEN = re.compile(
 )
 _HEDGED = re.compile(r"\b(?:might|may|could|maybe|perhaps|possibly|either|whether)\b[^.\n]{0,40}\Z", re.IGNORECASE)
 _WRAP = r"(?:[ \t\"'*_`()\[\]{}$]|\\f?box(?:ed)?(?=\{))*"
+_OTHER_CASE = re.compile(
+    r"[^;\n]{0,20};\s*(?:and\s+|but\s+)?(?:if|when|otherwise)\b[^.;\n]*?\b(?:is|be|choose|then)\s+[\s(\[*_`]*",
+    re.IGNORECASE,
+)
 _OFFERED = (
     r"(?:(?:the|option|choice|letter|answer|maybe|perhaps|possibly|probably|also|even|either|else|"
     r"it|is|could|might|may|be)\b[ \t]*)*"
@@ -62,14 +67,17 @@ _MAYBE = (
     r"\b(?:maybe|perhaps|possibly|otherwise|alternatively|but[ \t]+(?:maybe|perhaps|could|might|may)|"
     r"(?:but[ \t]+)?(?:it|this|that)[ \t]+(?:maybe|perhaps|could|might|may))\b"
 )
+_OR_UNSPACED = (  # in Chinese, Japanese and Korean
+    r"(?:\u6216\u8005?|\u548c|\u4e0e|\u8207|\u53ca|\u307e\u305f\u306f|\u304b|\u3068|\ub610\ub294|\u3001)"
+)
 _STRONG_LINK = re.compile(
     rf"{_WRAP}(?:[.,;: \t\"'*_`()\[\]{{}}$]*"
-    rf"(?:[/|&+]|\b(?:and/or|and|or|nor|{OR_ABROAD}|vs\.?|versus|through)\b|{_MAYBE}){_WRAP}"
+    rf"(?:[/|&+]|\b(?:and/or|and|or|nor|{OR_ABROAD}|vs\.?|versus|through)\b|{_OR_UNSPACED}|{_MAYBE}){_WRAP}"
     rf"{_OFFERED}{_WRAP})?",
     re.IGNORECASE,
 )
 _WEAK_LINK = re.compile(r"[\s,;.:\"'*_`()\[\]-]+(?:(?:option|choice|letter)[\s(\[*_`]+)?", re.IGNORECASE)
-_OR_WORD = re.compile(rf"{_WRAP},?\s*\b(?:or|{OR_ABROAD})\s+(?=\w)", re.IGNORECASE)
+_OR_WORD = re.compile(rf"{_WRAP},?\s*(?:\b(?:or|{OR_ABROAD})\s+|{_OR_UNSPACED}\s*)(?=\w)", re.IGNORECASE)
 _TEXT_SIGN = re.compile(r"[*_`]*(?:[).:\]]+[*_`]*|,|\s[-\u2013\u2014]|\s\()[*_`]*\s*(?=[^\s*_`()\[\]])")
 _NO_TEXT = re.compile(
     r"(?:or|and|nor|to|vs|through|maybe|perhaps|possibly|not|but|then|with|because|since|"
@@ -153,7 +161,7 @@ def _with_missing_letters(choices: tuple[str, ...]) -> tuple[str, ...]:
 def _read_text(text: str, choices: tuple[str, ...], texts: tuple[str, ...]) -> Reading | None:
     """Return the choice whose text is what a completion states last, or all of it, or what its only sentence says."""
     stated = find_statements(text)
-    whole = strip_latex_text(stated[-1].text if stated else text)
+    whole = strip_latex_text(stated[-1].text if stated else last_sentence(text) if "\n" in text.strip() else text)
     named = next(_mentions(whole, choices), None)
     sign = _TEXT_SIGN.match(whole, named.end) if named and _LEAD.fullmatch(whole, 0, named.start) else None
     place = find_option(whole, texts)
@@ -171,6 +179,10 @@ def _goes_on(text: str, stated: Statement, choices: tuple[str, ...]) -> bool:
         return False
     near = text[stated.start : stated.end + LOOK_BACK]
     named = list(_mentions(near, choices))
+    if any(
+        _OTHER_CASE.fullmatch(near, named[0].end, other.start) for other in named if other.choice != named[0].choice
+    ):
+        return True
     return not _is_labelled(near, named) and any(named[0] in link for link in _chains(near, named))
 
 
@@ -362,7 +374,10 @@ def _pattern(choices: tuple[str, ...]) -> re.Pattern[str]:
 
 def _whole_word(choice: str) -> str:
     before, after = "", ""
-    no_word_before, no_word_after = r"(?<![^\W_])(?<![^\W_]_)", r"(?![^\W_])(?!_[^\W_])"  # an underline may be emphasis
+    no_word_before, no_word_after = (
+        rf"(?<![^\W_{NO_SPACES}])(?<![^\W_]_)",
+        rf"(?![^\W_{NO_SPACES}])(?!_[^\W_])",
+    )  # an underline may be emphasis
     if choice[0].isalnum():
         before = no_word_before + (r"(?<![0-9][.,])(?<!-)" if choice[0].isdigit() else r"(?<!\w['\u2019])")
     if choice[-1].isalnum():

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from learnable.verifiers.answers.ends import without_check
+
 Form = Literal["boxed", "hashes", "tag", "words", "emphasis", "json", "regex", "letter", "whole"]
 
 MAX_STATED = 500  # characters of one statement that are looked at
@@ -43,10 +45,11 @@ _WORDS = re.compile(
 _WORDS_ABROAD = re.compile(
     r"(?:\b(?:respuesta|r\u00e9ponse|antwort|risposta|resposta|\u043e\u0442\u0432\u0435\u0442|jibu)\b[^\n?!:=\d]{0,40}?"
     r"(?::|=|\s[-\u2013\u2014]|\b(?:es|est|ist|sind|son|\u00e8|\u00e9|ni|\u0440\u0430\u0432\u0435\u043d)\b)|"
-    r"(?:\u7b54\u6848|\u7b54\u3048|\u56de\u7b54|\ub2f5|\u0e04\u0e33\u0e15\u0e2d\u0e1a|\u0989\u09a4\u09cd\u09a4\u09b0|"
+    r"(?:\u7b54\u6848|\u6b63\u89e3|\u7b54\u3048|\u56de\u7b54|\ub2f5|\u0e04\u0e33\u0e15\u0e2d\u0e1a|\u0989\u09a4\u09cd\u09a4\u09b0|"
     r"\u0c38\u0c2e\u0c3e\u0c27\u0c3e\u0c28\u0c02)\s*"
     r"(?:\u662f|\u4e3a|\u70ba|\u306f|\uc740|\ub294|\u0e04\u0e37\u0e2d|\u09b9\u09b2\u09cb|\u09b9\u09b2|[:=])+)"
-    r"[*_]*(?:[ \t]*:)?\s*",
+    r"[*_]*(?:[ \t]*:)?\s*"
+    r"(?:[^\n\u3002\uff0c,]{1,20}\u3067\u306f\u306a\u304f(?:\u3066)?[\u3001,\uff0c]?\s*)?",  # "not 50 but"
     re.IGNORECASE,
 )
 OR_ABROAD = r"o|ou|oder|au|\u0438\u043b\u0438"  # "or" where words have spaces between them
@@ -74,7 +77,7 @@ _CORRECTED = re.compile(
     re.IGNORECASE,
 )
 CLAUSE_END = re.compile(
-    rf"(?:\n(?!{_NUMBER_LINE})|{_NO_ABBREVIATION}[.!?](?=\s|$)|\u3002){_OR_ELSE}|;(?=\s*(?:[^\W\d_]{{2,}}|$|\n))(?!\s*(?:or|and)\b)",
+    rf"(?:\n(?!{_NUMBER_LINE})|{_NO_ABBREVIATION}[.!?](?=\s|$)|\u3002){_OR_ELSE}|;(?=\s*(?:[^\W\d_]{{2,}}|$|\n))(?!\s*(?:or|and|if|when|otherwise)\b)",
     re.IGNORECASE,
 )
 _SPAN_OR_END = re.compile(rf"(?P<span>{_DISPLAY.pattern}|{_FORMULA})|(?:{CLAUSE_END.pattern})", re.DOTALL | re.I)
@@ -92,6 +95,9 @@ _IN_ONE_BREATH = re.compile(
     r"(?:\s*(?:maybe|perhaps|possibly|even|also|else|it is))?[\s$*_`(\\\[}]*(?:[a-z]\s*=\s*)?"
     r"(?:f?box(?:ed)?\s*\{|<answer>)?[\s$*_`(\\]*",
     re.IGNORECASE,
+)
+_DENIED_BOX = re.compile(
+    r"\b(?:not|rather\s+than|instead\s+of)\s*[$*_`(]*(?:\\f?box(?:ed)?\s*\{|<answer>)\s*\Z", re.IGNORECASE
 )
 _OR_BEFORE = re.compile(r"\bor\b[^.\n\d]{0,30}\Z", re.IGNORECASE)
 _LABEL = re.compile(
@@ -132,9 +138,10 @@ def find_statements(text: str) -> list[Statement]:
     """
     text = fold_signs(text)
     closed = [_join(text, list(one)) for one in (_boxed(text), _tagged(text))]
+    closed = [_without_denied(text, one) for one in closed]
     statements = _without_nested(text, [*closed[0], *closed[1], *_hashed(text), *_worded(text)])
     if not statements:
-        return _emphasised(text)
+        return _emphasised(without_check(text))
     again = next((label.start() for label in _LABEL.finditer(text) if label.start() > statements[0].start), len(text))
     return [stated for stated in statements if stated.start < again]
 
@@ -175,6 +182,11 @@ def _fold_sign(sign: str) -> str:
         return chr(ord(sign) - 0xFEE0)
     digit = unicodedata.decimal(sign, None)
     return sign if digit is None else str(digit)
+
+
+def _without_denied(text: str, statements: list[Statement]) -> list[Statement]:
+    r"""Return statements without those of what it is not, where others say what it is: "\boxed{A}, not \boxed{B}"."""
+    return [one for one in statements if not _DENIED_BOX.search(text, 0, one.start)] or statements
 
 
 def _without_nested(text: str, statements: list[Statement]) -> list[Statement]:

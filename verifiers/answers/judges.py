@@ -100,7 +100,7 @@ class ArithmeticVerifier(WholeNumberVerifier):
     """
 
     name: str = "arithmetic"
-    version: str = "5"
+    version: str = "6"
 
     find = staticmethod(find_answer)
 
@@ -115,7 +115,7 @@ class CountingVerifier(WholeNumberVerifier):
     """
 
     name: str = "counting"
-    version: str = "5"
+    version: str = "6"
 
     find = staticmethod(find_count)
 
@@ -143,7 +143,7 @@ class ChoiceVerifier:
     """
 
     name: str = "choice"
-    version: str = "6"
+    version: str = "7"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless `answer` is text and one of `choices`, and the options fit."""

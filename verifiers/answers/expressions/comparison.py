@@ -41,6 +41,8 @@ _OPTION = re.compile(
 )
 _ABOUT = re.compile(r"\A\s*\\approx(?![a-zA-Z])")
 _BETWEEN_LETTERS = re.compile(r"\\(?:text|mathrm|textbf|mathbf)(?=\s*\{)|\band\b|\\&|[\s,;{}]")
+_OPERATOR = re.compile(r"\\(?:sum|prod|i{0,3}nt|oint|lim)(?![a-zA-Z])")  # what is asked for, written out
+_OF_NUMBERS = re.compile(r"\\(?:frac|sqrt|pi|cdot)(?![a-zA-Z])")
 _ANOTHER_OPTION = re.compile(r"\([A-J]\)|(?<![a-zA-Z\\])[A-J][).]")
 
 
@@ -135,9 +137,7 @@ class _Comparison:
             return self.parts(ones[0], others[0])
         if len(ones) == 1 or len(others) == 1:
             return self._one_for_many(gold, given)
-        if (names := _names(ones)) and len(set(names)) > 1 and not _names(others):
-            return self._in_order(ones, others)
-        if (names := _names(others)) and len(set(names)) > 1 and not _names(ones):
+        if any(_are_places(_names(one)) and not _names(other) for one, other in ((ones, others), (others, ones))):
             return self._in_order(ones, others)
         return self._in_any_order(ones, others)
 
@@ -228,9 +228,11 @@ class _Comparison:
         if set(given.signs) - {"=", r"\approx"}:
             return False
         first, *sides = given.items
-        if not is_name(first.text) and not _asks_for(first.text, gold.text):
+        if not is_name(first.text) and not _asks_for(first.text, gold.text) and not _OPERATOR.match(first.text):
             sides = [first, *sides]
         if given.signs[-1] == r"\approx" and len(sides) > 1:
+            if self.parts(gold, sides[-1]):
+                return True
             sides = sides[:-1]
         return all(self.parts(gold, side) for side in sides)
 
@@ -266,7 +268,8 @@ class _Comparison:
 def _asks_for(left: str, value: str) -> bool:
     """Say whether a left side such as `m+n` is what a number is asked of, and not that of a curve: `x^2+y^2=1`."""
     is_curve = _key(value) in ("0", "1") and re.search(r"[xy]\s*\}?\^|x.*y|y.*x", left) is not None
-    return re.search("[a-zA-Z]", left) is not None and not re.search("[a-zA-Z]", value) and not is_curve
+    is_number = not re.search("[a-zA-Z]", _OF_NUMBERS.sub("", value))
+    return re.search("[a-zA-Z]", _OF_NUMBERS.sub("", left)) is not None and is_number and not is_curve
 
 
 def _written(chain: Relation) -> str:
@@ -283,6 +286,11 @@ def _names(items: Sequence[Part]) -> list[str]:
         part for part in items if isinstance(part, Relation) and part.signs == ("=",) and is_name(part.items[0].text)
     ]
     return [_head(part.items[0].text) for part in named] if len(named) == len(items) else []
+
+
+def _are_places(names: list[str]) -> bool:
+    """Say whether names tell values apart: "x" and "y" do, the roots "x_{1}" and "x_{2}" of one unknown do not."""
+    return len({re.sub(r"_\{[0-9]+\}", "", name) for name in names}) > 1
 
 
 def _alike(gold: str, given: str, size: int) -> bool:

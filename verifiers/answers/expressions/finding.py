@@ -2,11 +2,18 @@ r"""Which expression is meant: of what is stated in words, and of a completion t
 
 from __future__ import annotations
 
+import itertools
 import re
+
+from learnable.verifiers.answers.ends import stops_short, without_check
+from learnable.verifiers.answers.values.units import find_unit
+
+MAX_WORDS = 8  # of a completion that may end with a comma and be an answer
 
 _MATHS = re.compile(
     r"(?<!\\)\$\$?(?!\$)([^$\n]{1,500}|[^$]{1,500}(?=\$\$))\$\$?|\\\((.{1,500}?)\\\)|\\\[(.{1,500}?)\\\]", re.DOTALL
 )
+_UNIT_POWER = re.compile(r"(?<=\$)\s*([a-z]{1,6})\s*\$\s*\^\s*\{?([23])\}?\s*\$")  # "$256$ cm$^2$"
 _BETWEEN = re.compile(r"\s*(?:,|;|,?\s*(?:and|or))\s*", re.IGNORECASE)
 _NUMBER = r"[-(]*(?:\\?\$)?[0-9](?:[0-9.,/^*+()-]*[0-9)])?%?"
 _NUMBERS = re.compile(
@@ -14,6 +21,23 @@ _NUMBERS = re.compile(
     r"(?![\w^{}\\]|\s*[-+*/^]\s*[\w\\(]|[.,][0-9])"
 )
 _RESULT = re.compile(r"=\s*([^=\n]+)\Z")
+_BEHIND = re.compile(  # "The angle $AOB$ measures 90 degrees."
+    rf"[^.\n$;]{{0,60}}?\b(?:is|are|was|were|equals?|measures?)\s+(?:exactly\s+)?"
+    rf"(?P<value>{_NUMBER}(?:\s+[a-z]+(?:\s+[a-z]+)?)?)[\s.!*]*\Z"
+)
+_UNIT_BEHIND = re.compile(r"\s*([a-zA-Z]{2,}(?:\^[23])?)(?![\w])")
+_NO_UNITS = {"in", "min", "sec", "second", "seconds"}  # also words of another meaning
+_ROUNDED = re.compile(
+    r"[\s,(]*(?:(?:i\.\s?e\.,?|that\s+is,?|or|which\s+is)\s*)?(?:about|approximately|roughly|around|nearly|\u2248)\s*",
+    re.IGNORECASE,
+)
+_ASSIGNED = re.compile(
+    rf"(?<![\w$])(?:[a-z]\s*=\s*{_NUMBER})(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[a-z]\s*=\s*{_NUMBER})+(?=[\s.!*]*\Z)"
+)
+_NO_SOLUTION = re.compile(
+    r"\b(?:has|have|is|are)\s+no\s+(?:(?:real|integer|such|possible)\s+)?(?:solutions?|values?)\b[^.\n\d$]{0,40}[\s.!*]*\Z",
+    re.IGNORECASE,
+)
 _EMPHASIS = re.compile(r"(?<![\w)*])\*{1,2}(?=\S)|(?<=\S)\*{1,2}(?![\w(*])")
 _VALUE = rf"(?:\$[^$\n]{{1,200}}\$|\\\(.{{1,200}}?\\\)|{_NUMBER}(?![\w^]))"
 _STATED = re.compile(rf"(?P<values>{_VALUE}(?:{_BETWEEN.pattern}{_VALUE})*)(?P<rest>.*)", re.DOTALL)
@@ -50,25 +74,56 @@ def find_last_expression(text: str) -> str | None:
     >>> find_last_expression("Thus z = 4-i."), find_last_expression("We are left with 3x + 4")
     ('4-i', None)
     """
+    if stops_short(text) and len(text.split()) > MAX_WORDS:
+        return None
+    text = without_check(text)
+    if _NO_SOLUTION.search(text):
+        return r"\text{no solution}"
+    text = _UNIT_POWER.sub(r" \1^\2", text)
     matches = list(_MATHS.finditer(text))
-    if matches:
-        first = len(matches) - 1
-        while first and _BETWEEN.fullmatch(text, matches[first - 1].end(), matches[first].start()):
-            first -= 1
-        listed = [next(filter(None, matches[first].groups()), "").strip()]
-        for before, match in zip(matches[first:], matches[first + 1 :], strict=False):
-            between = text[before.end() : match.start()].strip()
-            listed += [between, next(filter(None, match.groups()), "").strip()]
-        return " ".join(listed)
+    return _find_last_formula(text, matches) if matches else _find_last_plain(text)
+
+
+def _find_last_formula(text: str, matches: list[re.Match[str]]) -> str:
+    """Return the last of the formulas that LaTeX marks, or the number that it is said to be."""
+    if behind := _BEHIND.fullmatch(text, matches[-1].end()):
+        return behind["value"]
+    first = len(matches) - 1
+    while first and _BETWEEN.fullmatch(text, matches[first - 1].end(), matches[first].start()):
+        first -= 1
+    listed = [_inside(matches[first])]
+    for before, match in itertools.pairwise(matches[first:]):
+        listed += [text[before.end() : match.start()].strip(), _inside(match)]
+    if first and len(listed) == 1 and _ROUNDED.fullmatch(text, matches[first - 1].end(), matches[first].start()):
+        return rf"{_inside(matches[first - 1])} \approx {listed[0]}"
+    return " ".join(listed) + _find_unit_behind(text, matches[-1].end(), listed[-1])
+
+
+def _inside(match: re.Match[str]) -> str:
+    return next(filter(None, match.groups()), "").strip()
+
+
+def _find_last_plain(text: str) -> str | None:
+    """Return the last expression of a text in which LaTeX marks none."""
     text = _EMPHASIS.sub(" ", text)
     line = next((one for one in reversed(text.splitlines()) if one.strip()), "").strip("_ .")
+    if assigned := _ASSIGNED.search(line):
+        return assigned[0]
     if (result := _RESULT.search(line)) and _WORDS.search(line[: result.start()]) and _is_answer(result[1]):
         return result[1].strip()
     # A longer completion is no expression by itself.
     if "\n" not in text.strip() and len(line) <= 120 and _is_answer(line):
         return line
-    numbers = [match[0] for match in _NUMBERS.finditer(text)]
-    return numbers[-1].strip() if numbers else None
+    numbers = list(_NUMBERS.finditer(text))
+    return numbers[-1][0].strip() + _find_unit_behind(text, numbers[-1].end(), numbers[-1][0]) if numbers else None
+
+
+def _find_unit_behind(text: str, end: int, value: str) -> str:
+    """Return the unit of measurement that stands behind a number, as LaTeX; "" for any other word."""
+    unit = _UNIT_BEHIND.match(text, end)
+    if unit is None or not value[-1:].isdigit() or unit[1].casefold() in _NO_UNITS or find_unit(unit[1]) is None:
+        return ""
+    return rf"\text{{ {unit[1]}}}"
 
 
 def _is_answer(text: str) -> bool:

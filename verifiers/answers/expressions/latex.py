@@ -31,13 +31,17 @@ _SIGNS = str.maketrans(
     }
 )  # fmt: skip
 _ROOT = re.compile("\u221a\\s*([0-9]+|[a-zA-Z]|(?=[({]))")
-_SPACING = re.compile(r"(?<!\\)\\[,!;:](?=[0-9]{3}(?![0-9]))(?<=[0-9]\\[,!;:])|(?<=[0-9])(?:\{,\}|~)(?=[0-9]{3})")
+_SPACING = re.compile(
+    r"(?<=[0-9]),\\!\s*(?=[0-9]{3}(?![0-9]))|(?<!\\)\\[,!;:](?=[0-9]{3}(?![0-9]))(?<=[0-9]\\[,!;:])|(?<=[0-9])(?:\{,\}|~)(?=[0-9]{3})"
+)
 _BLANK = re.compile(
     r"(?<!\\)\\[,!;: \n]|~|\\(?:quad|qquad|displaystyle|textstyle|limits|nolimits|hfill|nonumber)(?![a-zA-Z])"
 )
 _SIZES = re.compile(r"\\(?:left|right)\s*\.|\\(?:left|right|middle|[bB]igg?[lrm]?)(?![a-zA-Z])\s*")
 _DISPLAY = re.compile(r"\\(?:begin|end)\s*\{(?:align|equation|gather|aligned|gathered|split|multline|math)\*?\}")
 _LISTED_CASES = re.compile(r"\\begin\{cases\}((?:(?!&|\\text|\\end).)*)\\end\{cases\}", re.DOTALL)  # each holds
+_CASE_WORD = re.compile(r"\\(?:text|mathrm|mbox)\s*\{\s*(?:if|for|when|where|,)?\s*\}")
+_CASE_END = re.compile(r"[,.;]\s*(?=\\\\|\\end|&)")
 _DELIMITERS = re.compile(r"(?<!\\)\\[\[\]()]|(?<=\\\\)\[[0-9.]+ ?[a-z]{2}\]")
 _BOX = re.compile(r"\\f?box(?:ed)?\s*(?=\{)")
 _FONT = re.compile(
@@ -134,6 +138,8 @@ def _without_layout(text: str) -> str:
     text = _BOX.sub("", _DISPLAY.sub(" ", _DELIMITERS.sub(" ", text)))
     text = _BLANK.sub(" ", _SIZES.sub(" ", text))
     text = _LISTED_CASES.sub(r" \1 ", text)
+    if "cases}" in text:
+        text = _CASE_END.sub("", _CASE_WORD.sub(" ", text))
     if "matrix" not in text and "array" not in text and "cases" not in text:
         text = text.replace("&", " ").replace("\\\\", " , ")
     return text

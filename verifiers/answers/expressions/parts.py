@@ -32,6 +32,7 @@ _NAME = re.compile(
     r"\|?[a-zA-Z]{1,3}\|?|\\(?:overline|bar)\{[a-zA-Z]+\}|[fghA-Z]'*\([^()]*\)|\\(?:angle|triangle)\s*[A-Z]{1,3}|[A-Z]_\{[^{}]*\}"
 )
 _POINT = re.compile(r"\(\s*[a-zA-Z](?:\s*,\s*[a-zA-Z])+\s*\)")
+_POLAR = re.compile(r"\(\s*(?:r|\\rho)\s*,\s*\\theta\s*(?:,\s*(?:z|\\(?:var)?phi)\s*)?\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +191,7 @@ def _read_relation(text: str, sides: list[str], signs: list[str]) -> Part:
 def _is_point(text: str) -> bool:
     """Say whether a side of an equation names the values of a tuple in their usual order, as in "(x, y)"."""
     letters = re.findall("[a-zA-Z]", text)
-    return bool(_POINT.fullmatch(text)) and letters == sorted(letters)
+    return bool(_POLAR.fullmatch(text)) or (bool(_POINT.fullmatch(text)) and letters == sorted(letters))
 
 
 def _read_brackets(text: str) -> Part | None:

@@ -94,7 +94,7 @@ class GymVerifier:
     @property
     def version(self) -> str:
         """Ours and the library's, whose scorers it is."""
-        return f"4-{library_version() or 'none'}"
+        return f"5-{library_version() or 'none'}"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless there is an entry, whose texts may be evaluated, and the options fit.

@@ -56,7 +56,7 @@ class MathsVerifier:
     """
 
     name: str = "mathematics"
-    version: str = "4"
+    version: str = "5"
     time_limit: float = PARSER_SECONDS
     # Bytes, beside what the process has already.
     memory_limit: int = 512 << 20

@@ -44,7 +44,7 @@ class NumberVerifier:
     """
 
     name: str = "number"
-    version: str = "4"
+    version: str = "5"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless the answer is a number and the options fit."""

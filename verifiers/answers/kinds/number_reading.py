@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 
 from learnable.data.errors import LearnableError
+from learnable.verifiers.answers.ends import stops_short, without_check
 from learnable.verifiers.answers.extraction import Statement, find_statements, split_first_line
 from learnable.verifiers.answers.rules import NO_NUMBER, SEVERAL_NUMBERS, ExtractionRule, missing, narrow
 from learnable.verifiers.answers.values.alternatives import is_same, names_another
 from learnable.verifiers.answers.values.quantities import Quantity, blank_dates, find_quantities
-from learnable.verifiers.answers.values.spelled import read_spelled
+from learnable.verifiers.answers.values.spelled import read_spelled, write_digits
 from learnable.verifiers.answers.values.writing import write_plainly
 
 _SPACED = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?: [0-9]{3})+(?![0-9])")
@@ -19,19 +21,46 @@ _OPENING = re.compile(_WRAPPING + r"(?:(?:about|approximately|exactly|roughly|ar
 _OPERATION = re.compile(r"[)\s]*(?:\*\*|[+*/^\u00f7]|-(?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]")
 _COMPARED = re.compile(r"\s*(?:[<>\u2264\u2265]=?|\\(?:leq?|geq?)(?![a-z]))\s*[a-zA-Z](?![a-zA-Z]|>)")
 _EQUALS = re.compile(r"[\s)*_`$]*[=\u2248][\s(*_`$]*")
-_OPERAND = re.compile(r"[0-9)]\s*(?:\*\*|[+*/^\u00f7-]|[xX])\s*[(]*\Z")
+_TWINS = re.compile(
+    r"[\s)*_`$,(]*(?:[=\u2248~]|"
+    r"(?:i\.\s?e\.,?|or|which\s+is|that\s+is,?)?\s*(?:about|approximately|roughly|around)\b)[\s(*_`$]*",
+    re.IGNORECASE,
+)
+_OPERAND = re.compile(
+    r"(?:[0-9)\u03c0]\s*(?:\*\*|[+*/^\u00f7-]|[xX])|(?:\\pi|(?<![a-zA-Z])[a-zA-Z])\s*(?:\*\*|[*/^\u00f7]))\s*[(]*\Z"
+)
 _LIST_LABEL = re.compile(r"^[ \t]*\(?([0-9]{1,3})[.):](?=\s)", re.MULTILINE)
-_BEHIND_RESULT = re.compile(
-    r"(?:=|\u2248|:|['\u2019]s\b|\b(?:is|are|be|was|were|gets?|gives?|makes?|made|equals?|has|have|had|leaves?|left|cost|costs|"
+_RESULT_WORDS = (
+    r"is|are|be|was|were|gets?|gives?|makes?|made|equals?|has|have|had|leaves?|left|cost|costs|"
     r"earns?|needs?|pays?|spends?|takes?|totals?|total of|comes to|becomes?|obtain|find|yields?|about|approximately|"
-    r"sold|bought|ate|won|read|saw|ran|drove|spent|paid|(?<![\\a-z])[a-z]{2,}ed|altogether|in total|in all|"
-    r"so|thus|therefore|hence|leaving|giving|making)\b|[\u662f\u4e3a\u70ba\u6709\u5f97\u5171\u5269\u306f])"
+    r"sold|bought|ate|won|read|saw|ran|drove|spent|paid|(?<![\\a-z])[a-z]{2,}ed|altogether|in total|in all|measures?|"
+    r"comes? out (?:as|to|at)|amounts? to|weighs?|results? in|adds? up to|sums? to|evaluates? to|simplifies to|"
+    r"so|thus|therefore|hence|leaving|giving|making|not\s+[\d.,]+(?:\s+[a-z]+)?,?\s+but|"
+    r"est|sont|restent?|vaut|ist|sind|haben|betr\u00e4gt|ergibt|bleiben|kostet|tiene[ns]?|hay|quedan?|cuestan?|"
+    r"\u0440\u0430\u0432\u0435?\u043d[\u043e\u0430]?|\u0431\u0443\u0434\u0435\u0442|"
+    r"\u043e\u0441\u0442\u0430\u043b\u043e\u0441\u044c"
+)
+_BEHIND_RESULT = re.compile(
+    rf"(?:=|\u2248|:|['\u2019]s\b|\b(?:{_RESULT_WORDS})\b|"
+    r"\b(?:he|she|it|they|we|you|i)\s+[a-z]+(?=\s+(?:(?:a\s+total\s+of|exactly|only)\s+)?\Z)|"
+    r"[\u662f\u4e3a\u70ba\u6709\u5f97\u5171\u5269\u306f])"
     r"(?:(?!\bnot\b)[^\d\n=]){0,40}?\Z",
     re.IGNORECASE,
 )
 _AMONG = re.compile(
     r"\b(?:(?:in|after|within|during|every|per)|(?:from|on|into|among|inside|of)\s+"
     r"(?:the|each|all|every|these|those|his|her|their|its|my|our))\s+(?:(?:the|each|all|these|those)\s+)?\Z",
+    re.IGNORECASE,
+)
+_AIM = re.compile(r"\bmore\b[^.\n\d]{0,40}\bto\s+(?:have|reach|get|make|be|fill|complete)\b[^\d\n]{0,20}\Z", re.I)
+_ASIDE = re.compile(  # "6 apples left, having started with 10"
+    r"[\w*_)]\s*,?\s+(?:having|because|given\s+that|considering|which\s+(?:is|was|are|were))\b"
+    r"(?:(?!\b(?:so|thus|therefore|hence)\b)[^.;!?\n])*\Z",
+    re.IGNORECASE,
+)
+_REJECTED = re.compile(
+    r"[\s)\]$*]*(?:\w+\s+)?(?:is|are|was|were|being)\s+(?:rejected|discarded|extraneous|invalid|"
+    r"impossible|excluded|ruled out|not\s+(?:valid|possible|allowed|a\s+solution|in\b))",
     re.IGNORECASE,
 )
 _DENIED = re.compile(r"(?:\b(?:not|neither|nor)\b|n['\u2019]t\b)[^.;]{0,40}\Z", re.IGNORECASE)
@@ -154,7 +183,8 @@ def _find_unstated(statements: list[Statement], text: str, decimal: str) -> tupl
         if "\n" in text.strip() or not (quantity := _find_result(text, decimal)):  # "5 apples and 3 pears are 8 in all"
             raise
         return quantity, "last", ""
-    if quantity := _last_result(text, decimal):
+    text = without_check(text)
+    if not stops_short(text) and (quantity := _spelled_result(text, decimal) or _last_result(text, decimal)):
         return quantity, "last", ""
     # A completion of more words is no name with a number.
     if len(text.split()) <= 3 and not text.rstrip().endswith("?") and (quantity := _read_closed(text, decimal)):
@@ -242,7 +272,16 @@ def _settled(text: str, quantity: Quantity, decimal: str) -> Quantity | None:
         return None
     if names_another(text, quantity, decimal):
         raise SeveralError
-    return quantity
+    return replace(quantity, twin=_find_twin(text, quantity, decimal))
+
+
+def _find_twin(text: str, quantity: Quantity, decimal: str) -> Fraction | None:
+    """Return the same value in the writing right beside it: of "1/6 = 0.1667" both may be meant."""
+    for one in find_quantities(text, decimal):
+        first, second = sorted((one, quantity), key=lambda other: other.start)
+        if one.start != quantity.start and _TWINS.fullmatch(text, first.end, second.start) and is_same(one, quantity):
+            return one.value if one.unit == quantity.unit else None
+    return None
 
 
 def _last_result(text: str, decimal: str) -> Quantity | None:
@@ -258,11 +297,20 @@ def _last_result(text: str, decimal: str) -> Quantity | None:
     return _find_result(line, decimal)
 
 
+def _spelled_result(text: str, decimal: str) -> Quantity | None:
+    """Return the result that the last sentence has in words, where it has no digits: "So she has twelve pencils."."""
+    sentence = re.split(r"(?<=[.!?])\s+|\n", text.strip())[-1]
+    if re.search(r"[0-9?]|\bone\b", sentence, re.IGNORECASE):
+        return None
+    return _find_result(write_digits(sentence), decimal)
+
+
 def _find_result(line: str, decimal: str) -> Quantity | None:
     """Return the last number in a line that its words, or "=", say is a result. Raises `SeveralError`."""
     numbers = list(find_quantities(line, decimal))
     results = [(place, one) for place, one in enumerate(numbers) if _is_result(line, one)]
-    beside = [result for result in results if _AMONG.search(line, 0, result[1].start)]  # "in the 5 boxes"
+    # "in the 5 boxes", "12 more to have 20"
+    beside = [one for one in results if any(aside.search(line, 0, one[1].start) for aside in (_AMONG, _AIM, _ASIDE))]
     for place, one in (*reversed([result for result in results if result not in beside]), *reversed(beside)):
         apart = (
             place
@@ -278,6 +326,8 @@ def _find_result(line: str, decimal: str) -> Quantity | None:
 
 def _is_result(line: str, one: Quantity) -> bool:
     """Whether the words around a number say that it is what comes out."""
+    if _REJECTED.match(line, one.end):
+        return False
     behind = _BEHIND_RESULT.search(line, max(0, one.start - _MENTION), one.start)
     return bool(behind or _IN_TOTAL.match(line, one.end) or _REMAINS.match(line, one.end))
 

@@ -28,6 +28,7 @@ USUAL_LENIENCE = ("case", "spaces", "punctuation", "articles")
 MAX_TEXT = 2000  # characters of an answer
 
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
+_INITIALS = re.compile(r"[^\w.]*(?:[^\W\d_]\.){2,}[^\w.]*|[^\w.]*(?:[^\W\d_]\.)+[^\W\d_][^\w.]*")
 _LEAD = re.compile(
     r"^(?:(?:so|thus|therefore|hence|it is|it['\u2019]s|that is|that['\u2019]s|this is|"
     r"i think|i believe|i would say)\b[\s,:]*)+",
@@ -56,7 +57,7 @@ class TextVerifier:
     """
 
     name: str = "text"
-    version: str = "4"
+    version: str = "5"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless the answers are texts and the options fit."""
@@ -85,8 +86,9 @@ class TextVerifier:
         stated, rule = _find(text, rule_of(spec))
         if stated is None and rule == "auto" and self._canonical(text[:MAX_TEXT], spec) in self._right(spec):
             stated, rule = text, "whole"
-        if stated is not None and rule == "whole":
-            stated = self._find_in_sentence(stated, self._right(spec), spec) or stated
+        if rule == "whole" or (rule == "auto" and stated is None):
+            said = self._find_in_sentence(text if stated is None else stated, self._right(spec), spec)
+            stated, rule = (stated, rule) if said is None else (said, "whole")
         if stated is None:
             return ExtractedAnswer(
                 None, rule, missing(rule_of(spec)) if rule_of(spec).name != "auto" else "nothing is stated"
@@ -149,6 +151,10 @@ def normalise(text: str, ignore: Iterable[str] = USUAL_LENIENCE) -> str:
 
 def _bare(word: str) -> str:
     """Return a word without punctuation around it; one of signs alone, such as "<=" or "C++", keeps its signs."""
+    if _INITIALS.fullmatch(word):
+        return word.replace(".", "").strip("*_`()\"',:;!?")
+    if word == "&":
+        return "and"
     stripped = word.strip("*_`$()[]{}\"'.,:;!?\u2026\u00ab\u00bb")
     return stripped or ("" if not re.search(r"[^\s*_`.,:;!?()\[\]{}\"']", word) else word)
 
@@ -174,4 +180,4 @@ def _find(text: str, rule: ExtractionRule) -> tuple[str | None, str]:
 
 
 def _plain(stated: Statement) -> str:
-    return strip_latex_text(stated.text) if "\\" in stated.text else stated.text
+    return (strip_latex_text(stated.text) if "\\" in stated.text else stated.text).removeprefix("> ")  # a quotation

@@ -53,6 +53,16 @@ _BOUND = re.compile(
     rf"(?:\b(?:between|(?:more|less|fewer|greater|smaller|larger|higher|lower)\s+than)\s*|{_SIGN})\Z", re.IGNORECASE
 )
 _BOUNDS = re.compile(rf"\s*(?!\\?pm|\u00b1){_SIGN}")
+_SHARED_OUT = re.compile(  # "18 for boys, 19 for girls"
+    rf"\s+(?P<by>for|in|on|at)\s+(?:the\s+)?{_WORD}(?:\s+{_WORD})?\s*(?:,|;|,?\s*\band\b)\s*(?P<other>[-+$]?[0-9.,]+)\s+(?:{_WORD}\s+)?"
+    rf"(?P=by)\s+(?!each\b|every\b)",
+    re.IGNORECASE,
+)
+_OTHER_CASE = re.compile(  # "18; if they share, it is 19"
+    r"[^;\n]{0,40}(?:;|,\s*(?:and|but))\s*(?:if|when|otherwise)\b[^.;\n\d]{0,60}?(?:\b(?:is|then)|[,=])\s*(?:it\s+is\s+)?[*$`]*"
+    r"(?P<other>[-+$]?[0-9][0-9.,]*)",
+    re.IGNORECASE,
+)
 _UNSURE = re.compile(r"\b(?:could|might|may|maybe|perhaps|possibly|otherwise|alternatively|if\s+not|unless)\b", re.I)
 _CALCULATION = re.compile(
     r"[)\s]*(?:\*\*|[+*/^\u00f7\u00d7=]|[-\u2212](?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]"
@@ -79,6 +89,8 @@ def names_another(text: str, quantity: Quantity, decimal: str = ".") -> bool:
     """
     if _BOUND.search(text, max(0, quantity.start - MAX_LOOKED_AT), quantity.start) or _BOUNDS.match(text, quantity.end):
         return True
+    if shared := _SHARED_OUT.match(text, quantity.end) or _OTHER_CASE.match(text, quantity.end):
+        return not any(is_same(quantity, other) for other in find_quantities(shared["other"], decimal))
     start = quantity.end
     while (link := _LINK.match(text, start, start + MAX_LOOKED_AT)) is not None:
         behind = text[link.end() : link.end() + MAX_LOOKED_AT]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from learnable.verifiers.answers.values.dates import find_dates
@@ -28,20 +28,21 @@ _POINT = rf"(?:{_WHOLE}(?:\.[0-9]+)?|\.[0-9]+)"
 _COMMA = rf"(?:{_COMMA_WHOLE}(?:,[0-9]+)?)"
 _EXPONENT = r"(?:[eE][-+]?[0-9]{1,9}(?![\w.])|\s*[*xX]\s*10\s*(?:\^|\*\*)\s*[({]?[-+]?[0-9]{1,9}[)}]?)"
 _WORDS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+_LETTERS = {"k": 3, "m": 6, "b": 9}
 _PARTS = {"half": 2, "third": 3, "quarter": 4}
-_NO_SPACES = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # letters of Thai, Chinese, Japanese and Korean
+NO_SPACES = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # letters of Thai, Chinese, Japanese and Korean
 _CURRENCIES = "$\u20ac\u00a3\u00a5\u20b9"
 
 
 def _pattern(number: str) -> re.Pattern[str]:
     return re.compile(
-        rf"(?<![.\\^])(?<![^\W{_NO_SPACES}])(?P<sign>(?:(?<![\w)\]])[-+]|\b(?:minus|negative)\s+)?)"
+        rf"(?<![.\\^])(?<![^\W{NO_SPACES}])(?P<sign>(?:(?<![\w)\]])[-+]|\b(?:minus|negative)\s+)?)"
         rf"(?P<money>[{_CURRENCIES}]\s?)?(?P<inner>-)?"
         rf"(?:(?P<power>10\s*(?:\^|\*\*)\s*[({{]?(?P<ten>[-+]?[0-9]{{1,9}})[)}}]?)|"
         rf"(?:(?P<mixed>[0-9]+)(?:\s+|\s+and\s+|-)(?=[0-9]+\s?/\s?[0-9]))?"
         rf"(?P<number>(?>{number}))(?P<exponent>{_EXPONENT})?(?:\s?/\s?(?P<under>[0-9]+(?:\.[0-9]+)?)(?![\w/]))?)"
         rf"(?:\s+and\s+(?:a|one)\s+(?P<part>{'|'.join(_PARTS)})\b)?"
-        rf"(?:\s+(?P<word>{'|'.join(_WORDS)})\b)?",
+        rf"(?:\s+(?P<word>{'|'.join(_WORDS)})\b|(?P<letter>(?(money)[kmb]|(?-i:k)))(?![\w/^]))?",  # "1.5k", "$2M"
         re.IGNORECASE,
     )
 
@@ -53,7 +54,7 @@ _UNIT = re.compile(
     r"(?:(?:square|cubic|sq\.?|cu\.?)\s+)?[a-zA-Z\u00b5]+(?:/[a-zA-Z]+)?(?:\^[23])?)"
 )
 _BETWEEN_PARTS = re.compile(r"\s*(?:,?\s*\band\b|,)?\s*")
-_IN_WORDS = re.compile(r"\s*in\s+[a-z]", re.IGNORECASE)  # "42 in total" are no inches
+_IN_WORDS = re.compile(r"\s*in\s+[a-z0-9]", re.IGNORECASE)  # "42 in total" are no inches
 _CLOCK = re.compile(r"(?<![\w:])[0-9]+:[0-9]+(?::[0-9]+)?(?![\w:])")  # a ratio too
 
 
@@ -63,7 +64,8 @@ class Quantity:
 
     `value` is the number as it is written, `unit` the word or sign behind or before it that `units` knows, "" for none.
     `start` and `end` are places in the text; `end` is behind the unit. `least` is the unit of the last part of a number
-    in parts, such as minutes in "5 hours and 30 minutes", whose value is 5.5 and whose unit is hours.
+    in parts, such as minutes in "5 hours and 30 minutes", whose value is 5.5 and whose unit is hours. `twin` is the
+    same value as the text rounds it, or has it exactly.
     """
 
     value: Fraction
@@ -71,6 +73,7 @@ class Quantity:
     start: int
     end: int
     least: str = ""
+    twin: Fraction | None = None
 
     def matches(self, wanted: Fraction, unit: str = "", tolerance: Fraction = Fraction(0)) -> bool:
         """Say whether this is the wanted number: see `NumberVerifier` for what percent and units do."""
@@ -78,6 +81,10 @@ class Quantity:
 
     def values(self, wanted: str = "") -> tuple[Fraction, ...]:
         """Return what the number may stand for, in the `wanted` unit; without one, a percentage is two numbers."""
+        twin = replace(self, value=self.twin, twin=None).values(wanted) if self.twin is not None else ()
+        return (*self._values(wanted), *twin)
+
+    def _values(self, wanted: str) -> tuple[Fraction, ...]:
         percent = bool(self.unit) and _is_percent(self.unit)
         if not wanted:
             in_least = convert(self.value, self.unit, self.least) if self.least else None
@@ -182,7 +189,8 @@ def _value(match: re.Match[str], decimal: str) -> Fraction | None:
         return None
     if match["part"]:
         value += Fraction(1, _PARTS[match["part"].casefold()])
-    value *= Fraction(10) ** _WORDS.get((match["word"] or "").casefold(), 0)
+    scale = _WORDS.get((match["word"] or "").casefold(), 0) + _LETTERS.get((match["letter"] or "").casefold(), 0)
+    value *= Fraction(10) ** scale
     return -value if negative else value
 
 

@@ -87,7 +87,7 @@ def test_specs_that_cannot_be_judged_are_refused(wrong, words):
 
 @needs_library
 def test_the_version_is_ours_and_the_librarys():
-    assert GymVerifier().version == f"4-{library_version()}"
+    assert GymVerifier().version == f"5-{library_version()}"
 
 
 @needs_library
