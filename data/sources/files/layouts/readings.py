@@ -11,6 +11,7 @@ import re
 import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from learnable.data.errors import LearnableError
@@ -135,6 +136,28 @@ def _read_yes_or_no(value: Any, _: AnswerOptions) -> Spec:
     return {"answer": answer, "choices": ["yes", "no"]}
 
 
+def _read_truth(otherwise: str, value: Any, _: AnswerOptions) -> Spec:
+    """Read whether something is true, with a word for what nobody can tell."""
+    choices = ["true", "false", otherwise]
+    if (answer := str(value).strip(" .").casefold()) not in choices:
+        raise UnreadError(f"an answer is {', '.join(choices[:-1])} or {choices[-1]}")
+    return {"answer": answer, "choices": choices}
+
+
+def _read_bracketed(value: Any, _: AnswerOptions) -> Spec:
+    match = re.fullmatch(r"\(([A-Z])\)", value.strip()) if isinstance(value, str) else None
+    if match is None:
+        raise UnreadError("an answer is the letter of a choice, as in (B)")
+    return {"answer": match[1]}
+
+
+def _read_name(value: Any, _: AnswerOptions) -> Spec:
+    text = single(value)
+    if not isinstance(text, str) or not text.strip() or "\n" in text.strip():
+        raise UnreadError("an answer is a text on one line")
+    return {"answer": text.strip()}
+
+
 def _read_choice_or_value(value: Any, choices: AnswerOptions) -> Spec:
     return read_choice(value, choices) if choices.texts else _read_measured(value, choices)
 
@@ -244,6 +267,10 @@ READINGS = {
     "text_of_choice": AnswerReader(_read_text_of_choice, "the choice in"),
     "place_from_1": AnswerReader(_read_place_from_1, "the choice whose place, from 1 on, is in"),
     "yes_or_no": AnswerReader(_read_yes_or_no, "yes or no, as is said in"),
+    "true_or_unknown": AnswerReader(partial(_read_truth, "unknown"), "true, false or unknown, as is said in"),
+    "true_or_uncertain": AnswerReader(partial(_read_truth, "uncertain"), "true, false or uncertain, as is said in"),
+    "bracketed": AnswerReader(_read_bracketed, "the letter in brackets in"),
+    "name": AnswerReader(_read_name, "the text in"),
     "choice_or_value": AnswerReader(_read_choice_or_value, "the choice, the number or the text in"),
     "instructions": AnswerReader(_read_instructions, "made of the instructions in"),
     "gym": AnswerReader(_read_gym, "what the data set of the entry accepts, as in"),

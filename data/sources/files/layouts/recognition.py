@@ -168,9 +168,19 @@ def recognise(rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised |
     }
     if not best or (len(best) > 1 and not most):
         return None
-    if len(best) > 1:
+    if len(best) > 1 and not _agree(list(best.values()), plain):
         raise BadRowError(plain[0][0], _two_layouts(list(reversed(best.values()))))
-    return next(iter(best.values()))
+    return list(best.values())[-1]
+
+
+def _agree(layouts: Sequence[Recognised], rows: Sequence[tuple[str, Row]]) -> bool:
+    """Whether layouts ask the same and find the same answers, as where a file has one in two columns."""
+    one, *others = layouts
+    return all(other.question == one.question for other in others) and all(
+        str(other.read_spec(row, place)[0].get("answer")) == str(one.read_spec(row, place)[0].get("answer"))
+        for place, row in rows
+        for other in others
+    )
 
 
 def find_question(rows: Sequence[tuple[str, Row]], columns: Columns) -> tuple[str, Template] | None:

@@ -106,6 +106,11 @@ def test_other_kinds_of_files(tmp_path: Path, suffix: str) -> None:
     assert (prompt.prompt, prompt.spec, prompt.family) == ("2 + 2 = ", {"answer": 4}, "q")
 
 
+def test_a_json_object_of_rows_by_their_ids(tmp_path: Path) -> None:
+    (tmp_path / "q.json").write_text(f'{{"17": {GOOD}, "328": {GOOD.replace("2 + 2", "1 + 3")}}}')
+    assert [prompt.text for prompt in read(tmp_path / "q.json")] == ["2 + 2 = ", "1 + 3 = "]
+
+
 def test_bad_rows_go_to_whoever_wants_them(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "q.jsonl", GOOD, "[", GOOD, '{"verifier": "choice"}')
     bad: list[LearnableError] = []

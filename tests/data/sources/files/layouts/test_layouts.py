@@ -134,6 +134,57 @@ GYM = {"question": "How many legs?", "answer": "4", "metadata": {"source_dataset
         ),
         ("NQ-Open", {"question": "?", "answer": ["x", "y"]}, "text", {"answer": ["x", "y"]}),
         (
+            "SimpleQA",
+            {"metadata": "{'topic': 'Art', 'answer_type': 'Person'}", "problem": "Who?", "answer": "Edda Falk"},
+            "text",
+            {"answer": "Edda Falk"},
+        ),
+        (
+            "DeepMath",
+            {"question": "?", "final_answer": "x^2", "r1_solution_1": "So."},
+            "mathematics",
+            {"answer": "x^2"},
+        ),
+        (
+            "ScienceQA",
+            {"question": "?", "choices": ["x", "y"], "answer": 1, "hint": "So.", "skill": "Look"},
+            "choice",
+            {"answer": "B"},
+        ),
+        ("ReClor", {"context": "So.", "question": "?", "answers": ["x", "y"], "label": 1}, "choice", {"answer": "B"}),
+        (
+            "Cosmos QA",
+            {"question": "?", **{f"answer{n}": "xyzw"[n] for n in range(4)}, "label": 2},
+            "choice",
+            {"answer": "C"},
+        ),
+        (
+            "Social IQa",
+            {"question": "?", "answerA": "x", "answerB": "y", "answerC": "z", "label": "2"},
+            "choice",
+            {"answer": "B", "texts": ["x", "y", "z"]},
+        ),
+        (
+            "MuSR",
+            {"narrative": "So.", "question": "?", "choices": "['x', 'y']", "answer_index": "1", "answer_choice": "y"},
+            "choice",
+            {"answer": "B"},
+        ),
+        ("BIG-Bench Hard", {"input": "Which?\n(A) x\n(B) y", "target": "(B)"}, "choice", {"answer": "B"}),
+        (
+            "ProofWriter",
+            {"theory": "Rex is big.", "question": "Rex is big.", "answer": "True"},
+            "choice",
+            {"answer": "true", "choices": ["true", "false", "unknown"]},
+        ),
+        ("FOLIO", {"premises": "So.", "conclusion": "?", "label": "Uncertain"}, "choice", {"answer": "uncertain"}),
+        (
+            "SYNTHETIC-1",
+            {"task_type": "verifiable_math", "prompt": "?", "verification_info": "{'ground_truth': '576'}"},
+            "number",
+            {"answer": 576},
+        ),
+        (
             "reasoning-gym",
             GYM,
             "reasoning-gym",
@@ -155,23 +206,11 @@ def test_each_layout_is_told_and_its_specs_suit_its_judges(name: str, row: Row, 
     assert prompt.verifier in found.layout.verifiers
 
 
-def test_a_file_of_yes_and_no_has_them_below_each_question() -> None:
-    rows = [{"passage": "It is.", "question": "Is it?", "answer": answer} for answer in (True, False)]
-    assert [prompt.text for prompt in read(rows)] == ["It is.\n\nIs it?\n\nAnswer with yes or no."] * 2
-    assert find([*rows, {"question": "Who?", "answer": "Ann"}]) is None
-
-
-def test_where_the_right_choice_has_a_column_its_place_says_nothing() -> None:
-    [prompt] = read([SCIQ])
-    assert prompt.text == "?\n\nA. air\nB. fire\nC. water\nD. wood\n\nAnswer with A, B, C or D."
-    with pytest.raises(BadRowError, match="no two of them the same"):
-        read([SCIQ | {"distractor1": "water"}])
-
-
-def test_a_place_from_1_on() -> None:
-    row = {"sentence": "_ is.", "option1": "x", "option2": "y"}
-    with pytest.raises(BadRowError, match="a place from 1 to 2"):
-        read([row | {"answer": "1"}, row | {"answer": "0"}])
+def test_two_layouts_that_find_the_same_answers_are_no_doubt() -> None:
+    row = {"prompt": "How many?", "solution": "8", "ability": "MATH", "reward_model": {"ground_truth": "8"}}
+    assert [prompt.spec["answer"] for prompt in read([row])] == [8]
+    with pytest.raises(BadRowError, match=r"look like verl .* and like TRL"):
+        read([row | {"solution": "9"}])
 
 
 def test_the_page_lists_every_layout() -> None:
