@@ -11,6 +11,7 @@ import re
 
 _BLOCK = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _CLOSE = re.compile(r"</think>", re.IGNORECASE)
+_TURN_END = re.compile(r"(?<=\S)\s*(?:<\|(?:im_end|eot_id|endoftext|end|end_of_text)\|>|<end_of_turn>).*", re.DOTALL)
 
 
 def strip_thinking(completion: str) -> str:
@@ -24,3 +25,13 @@ def strip_thinking(completion: str) -> str:
     if "think>" not in completion.lower():
         return completion
     return _CLOSE.split(_BLOCK.sub("", completion))[-1]
+
+
+def take_turn(completion: str) -> str:
+    r"""Return the completion without its reasoning blocks, and without what stands behind a mark of the turn's end.
+
+    >>> take_turn("<think>3 + 4</think>7<|im_end|>\n<|im_start|>user\nAnd 3 + 5?")
+    '7'
+    """
+    completion = strip_thinking(completion)
+    return _TURN_END.sub("", completion) if "<|" in completion or "<end_of_turn>" in completion else completion

@@ -39,6 +39,11 @@ _RULED_OUT_AFTER = re.compile(
     r"cannot\b|does not\b)",
     re.IGNORECASE,
 )
+_FIRST_THOUGHT = re.compile(
+    r"\b(?:at\s+first(?:\s+glance)?|initially|tempt(?:ed|ing)\b|(?:one|you|many|some)\s+(?:\w+\s+)?(?:might|may|would|could)\s+"
+    r"(?:think|say|pick|choose))\b[^.;\n]{0,50}\Z",
+    re.IGNORECASE,
+)
 _CONFIRMED = re.compile(
     r"[)\]\"'*_`]*\s+(?:is|must be|would be|seems)\s+(?:clearly\s+)?(?:the\s+)?(?:(?:final|only|best)\s+)?"
     r"(?:(?:correct|right|best|answer|true)\b(?!\s+(?:if|only|unless)\b)|only\s+(?:one|option|choice|answer|statement)\b)",
@@ -78,6 +83,7 @@ _STRONG_LINK = re.compile(
 )
 _WEAK_LINK = re.compile(r"[\s,;.:\"'*_`()\[\]-]+(?:(?:option|choice|letter)[\s(\[*_`]+)?", re.IGNORECASE)
 _OR_WORD = re.compile(rf"{_WRAP},?\s*(?:\b(?:or|{OR_ABROAD})\s+|{_OR_UNSPACED}\s*)(?=\w)", re.IGNORECASE)
+_BUT_OTHERS = re.compile(r",\s+(?:although|(?:even\s+)?though|whereas|while|unlike)\b[^.]*")
 _TEXT_SIGN = re.compile(r"[*_`]*(?:[).:\]]+[*_`]*|,|\s[-\u2013\u2014]|\s\()[*_`]*\s*(?=[^\s*_`()\[\]])")
 _NO_TEXT = re.compile(
     r"(?:or|and|nor|to|vs|through|maybe|perhaps|possibly|not|but|then|with|because|since|"
@@ -165,7 +171,8 @@ def _read_text(text: str, choices: tuple[str, ...], texts: tuple[str, ...]) -> R
     named = next(_mentions(whole, choices), None)
     sign = _TEXT_SIGN.match(whole, named.end) if named and _LEAD.fullmatch(whole, 0, named.start) else None
     place = find_option(whole, texts)
-    if place is None and named is None and sum(option.casefold() in whole.casefold() for option in texts) == 1:
+    asserted = _BUT_OTHERS.sub("", whole)
+    if place is None and named is None and sum(option.casefold() in asserted.casefold() for option in texts) == 1:
         place = next((option for one in find_said(whole) if (option := find_option(one, texts)) is not None), None)
     if place is None and sign is not None and named is not None:
         behind = find_option(whole[sign.end() :], texts)
@@ -216,7 +223,7 @@ def _statements(text: str, choices: tuple[str, ...]) -> list[Statement]:
     for mention in _mentions(text, choices):
         before = max(0, mention.start - LOOK_BACK)
         confirmed = _CONFIRMED.match(text, mention.end) or _CHOSEN.search(text, before, mention.start)
-        if confirmed and not _RULED_OUT_BEFORE.search(text, before, mention.start):
+        if confirmed and not _is_ruled_out(text, mention):
             rest = CLAUSE_END.split(text[mention.start : mention.start + LOOK_BACK], maxsplit=1)[0]
             statements.append(Statement(rest, mention.start, "words"))
     return sorted(statements, key=lambda stated: stated.start)
@@ -335,6 +342,8 @@ def _labels(text: str, named: list[Mention]) -> list[Mention]:
 
 def _is_ruled_out(text: str, mention: Mention) -> bool:
     before = max(0, mention.start - LOOK_BACK)
+    if _FIRST_THOUGHT.search(text, before, mention.start):
+        return True
     after = _RULED_OUT_AFTER.match(text, mention.end)
     is_text = after and after[0].lstrip(")]\"'*_` \t\n")[:1].isupper()  # "D) Cannot be determined"
     return bool(_RULED_OUT_BEFORE.search(text, before, mention.start) or (after and not is_text))

@@ -11,7 +11,7 @@ _CHECKS = (
 _FAILS = r"\b(?:not|no|wrong|incorrect|wait|oops|mistake|error|so|thus|therefore|hence|answer)\b|[\u2260]|\\ne"
 _CHECK = re.compile(rf"\n[ \t#>*_]*{_CHECKS}(?!.*(?:{_FAILS})).*\Z", re.IGNORECASE | re.DOTALL)
 _REMARK = re.compile(
-    r"\s*\((?:including|excluding|counting|since|because|as|note|rounded|not|where|which|for|from|i\.\s?e\.|that\s+is)\b"
+    r"(?<!\s)\s*\((?:including|excluding|counting|since|because|as|note|rounded|not|where|which|for|from|i\.\s?e\.|that\s+is)\b"
     r"[^()\n]{0,160}\)[\s.!*_]*\Z",
     re.IGNORECASE,
 )

@@ -47,7 +47,8 @@ _WORDS_ABROAD = re.compile(
     r"(?::|=|\s[-\u2013\u2014]|\b(?:es|est|ist|sind|son|\u00e8|\u00e9|ni|\u0440\u0430\u0432\u0435\u043d)\b)|"
     r"(?:\u7b54\u6848|\u6b63\u89e3|\u7b54\u3048|\u56de\u7b54|\ub2f5|\u0e04\u0e33\u0e15\u0e2d\u0e1a|\u0989\u09a4\u09cd\u09a4\u09b0|"
     r"\u0c38\u0c2e\u0c3e\u0c27\u0c3e\u0c28\u0c02)\s*"
-    r"(?:\u662f|\u4e3a|\u70ba|\u306f|\uc740|\ub294|\u0e04\u0e37\u0e2d|\u09b9\u09b2\u09cb|\u09b9\u09b2|[:=])+)"
+    r"(?:(?:\u662f|\u4e3a|\u70ba|\u306f|\uc740|\ub294|\u0e04\u0e37\u0e2d|\u09b9\u09b2\u09cb|\u09b9\u09b2|[:=])+|"
+    r"\s+(?=[$\\*]*[0-9])))"
     r"[*_]*(?:[ \t]*:)?\s*"
     r"(?:[^\n\u3002\uff0c,]{1,20}\u3067\u306f\u306a\u304f(?:\u3066)?[\u3001,\uff0c]?\s*)?",  # "not 50 but"
     re.IGNORECASE,
@@ -101,7 +102,8 @@ _DENIED_BOX = re.compile(
 )
 _OR_BEFORE = re.compile(r"\bor\b[^.\n\d]{0,30}\Z", re.IGNORECASE)
 _LABEL = re.compile(
-    r"^[ \t#*_]*(?:question|q|problem|exercise|task|instruction|human|user)[ \t]*+\d*+[ \t]*+[*_]*+[:.)]",
+    r"^[ \t#*_]*(?:question|q|problem|exercise|task|instruction|human|user|"
+    r"review|tweet|sentence|passage|premise)[ \t]*+\d*+[ \t]*+[*_]*+[:.)]",
     re.IGNORECASE | re.MULTILINE,
 )
 _QUESTION = re.compile(

@@ -20,7 +20,7 @@ from learnable.verifiers.answers.rules import (
     narrow,
     rule_of,
 )
-from learnable.verifiers.completions import strip_thinking
+from learnable.verifiers.completions import take_turn
 from learnable.verifiers.protocol import check_int, check_keys, check_text, fault
 
 _BARE = re.compile(r"\s*(0|-?[1-9][0-9]{0,17})\s*")  # what the families' policies mostly print
@@ -189,7 +189,7 @@ class ChoiceVerifier:
 
 def _find_part(completion: str, spec: Spec) -> str | None:
     """Return the part of a completion in which its rule looks for the answer, None where there is none."""
-    text, rule = strip_thinking(completion), rule_of(spec)
+    text, rule = take_turn(completion), rule_of(spec)
     if rule.name in ("auto", "first", "last"):
         return text
     part = narrow(text, rule)

@@ -6,9 +6,25 @@ import re
 from collections.abc import Iterator
 
 MAX_SENTENCE = 300  # characters of a sentence that says it
+MAX_ENDING = 1200  # characters of a text in which its last sentence is looked for
+MIN_SENTENCE = 3  # words of one that ends with it
+MAX_END_WORDS = 8  # of what a sentence may end with
 
 _COPULA = r"\s+(?:is|are|was|were)(?:\s*:)?\s+"
 _OBJECT = re.compile(rf".*{_COPULA}(?P<answer>\S.*?)[.!]?", re.IGNORECASE)
+_IN_JAPANESE = re.compile(
+    r".*\u306f(?P<answer>[^\u306f\u3001\u3002]+?)(?:\u3067\u3059|\u3060|\u3067\u3042\u308b)?\u3002?"
+)
+_ACTUALLY = re.compile(
+    r".*,\s+but\s+(?=(?:it|this|that|the\s+\w+)\s+(?:is|was)\s+(?:actually|really|in\s+fact)\s)", re.IGNORECASE
+)
+_ADVERB = re.compile(r"(?<=\s)(?:actually|really|in\s+fact)\s+", re.IGNORECASE)
+_BOLD_FIRST = re.compile(
+    rf"[^\n]*{_COPULA}\*\*(?P<answer>[^*\n]+)\*\*[.!]?(?=\n)(?!.*\b(?:however|actually|but|wait)\b)", re.I | re.DOTALL
+)
+_CLAUSE = re.compile(r".*,\s+(?:so|thus|therefore|hence)\b\s*", re.IGNORECASE)
+_HAS_COPULA = re.compile(r"\b(?:is|are|was|were)\b|['\u2019]s\b", re.IGNORECASE)
+_JOINS = set("and or nor than like unlike not no except without but over".split())
 _NAMED = re.compile(r".*\s(?:called|named|by|during)\s+(?P<answer>\S.*?)[.!]?", re.IGNORECASE)
 _SUBJECT = re.compile(
     rf"(?P<answer>\S.*?)(?:{_COPULA}(?:the|an?|what|where|who)\s|\s+(?:has|have|had)\s+the\s+(?:most|least|\w+est)\b)"
@@ -20,27 +36,31 @@ _FIELD = re.compile(
     r"prediction|verdict|conclusion|output|result|response)\s*[:=]\s*(?P<answer>\S.*?)[.!]?",
     re.IGNORECASE,
 )
+_FIRST_FIELD = re.compile(rf"{_FIELD.pattern}(?:\s*[^\w\s.,!?\"'*)\]]+)?(?=\n)", re.IGNORECASE)  # an emoji behind it
 _TAIL = re.compile(
     r",\s+(?:the|an?|who|which|where|whose|in\s+which|as|also|known|born)\b.*|\s+\(.*|"
-    r"\s+(?:in|on|between|from|during|at|by)\s+(?=(?-i:[A-Z0-9])).*",
+    r"\s+(?:in|on|between|from|during|at|by)\s+(?=(?-i:[A-Z0-9])|the\s+(?:early|late|mid|[0-9])).*",
     re.IGNORECASE,
 )
 _UNSURE = r"\b(?:or|either|maybe|perhaps|possibly|probably|may|might|could|but|if)\b|\?"
-_GOES_ON = rf"(?!.*(?:{_UNSURE}|\b(?:unless|although|though|however|actually)\b)).*"
-_REASONED = re.compile(rf"(?P<answer>[^.:;]{{1,160}}?),?\s+(?:because|since|as)\b{_GOES_ON}", re.IGNORECASE)
-_REPLY = re.compile(
-    rf"(?P<answer>yes|no|true|false|correct|incorrect)\b(?:[,.:;!]|\s[-\u2013\u2014])?\s+"
-    rf"(?:it|this|that|these|there|they|he|she|we|i|the|an?)\b{_GOES_ON}",
+_SURE = rf"(?!.*(?:{_UNSURE}|\b(?:unless|although|though|however|actually)\b))"
+_REASONED = re.compile(
+    rf"(?P<answer>[^.:;]{{1,160}}?),?\s+(?:because|since|as|(?:even\s+)?though|although|whereas)\b{_SURE}.*",
     re.IGNORECASE,
 )
-_OPEN = re.compile(rf"{_UNSURE}|\b(?:not|never|no)\b|n['\u2019]t\b", re.IGNORECASE)
+_REPLY = re.compile(
+    rf"(?P<answer>yes|no|true|false|correct|incorrect)\b{_SURE}(?:(?:[,.:;!]|\s[-\u2013\u2014])?\s+"
+    rf"(?:it|this|that|these|there|they|he|she|we|i|the|an?)\b|[,.:;!]\s+\w+\s+\w+\s+\w).*",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(rf"{_UNSURE}|\b(?:not|never|no|nor|neither)\b|n['\u2019]t\b", re.IGNORECASE)
 _QUESTIONS = re.compile(r"\A(?:[^\n]*\?\s*\n\s*)+(?:(?:a|answer)\s*:\s*)?(?=\S)", re.IGNORECASE)
 _EXPLAINED = re.compile(
-    r"\n\s*(?:explanation|reason(?:ing)?|rationale|justification|confidence|note)\s*:.*", re.I | re.DOTALL
+    r"\n[ \t]*(?:explanation|reason(?:ing)?|rationale|justification|confidence|note)\s*:.*", re.I | re.DOTALL
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\b(?:Mr|Dr|St|vs)\.)(?<!\bMrs\.)\s+(?=[A-Z\"'*\u201c])|\n+")
 _MORE_OF_IT = re.compile(  # what is said of the same thing further on
-    r"(?:it|he|she|they|this)\s+(?!is\b|was\b|are\b|were\b)(?!.*\b(?:actually|no|not|wait|but|however|rather|instead|sorry|so|thus|hence|therefore)\b)",
+    r"(?:(?:it|he|she|they)\s+(?!is\b|was\b|are\b|were\b)|this\s+(?:allows|means|makes|helps|shows|ensures|gives|has)\b)(?!.*\b(?:actually|no|not|wait|but|however|rather|instead|sorry|so|thus|hence|therefore)\b)",
     re.IGNORECASE,
 )
 
@@ -68,18 +88,55 @@ def find_said(text: str) -> Iterator[str]:
     bare = _EXPLAINED.sub("", _QUESTIONS.sub("", text.strip(), count=1)).strip()
     if bare != text.strip() and "\n" not in bare:
         yield bare
-    sentence = last_sentence(bare)
-    if len(sentence) > MAX_SENTENCE:
+    if first := (_FIRST_FIELD.match(bare) or _BOLD_FIRST.match(bare)) if "\n" in bare[:MAX_SENTENCE] else None:
+        yield first["answer"]
         return
-    if reply := _REPLY.fullmatch(bare):
+    if reply := _REPLY.fullmatch(bare) if len(bare) <= MAX_SENTENCE else None:
         yield reply["answer"]
+        return
+    yield from _find_in_sentence(_ADVERB.sub("", _ACTUALLY.sub("", last_sentence(bare[-MAX_ENDING:]))))
+
+
+def _find_in_sentence(sentence: str) -> Iterator[str]:
+    if len(sentence) > MAX_SENTENCE:
         return
     if reasoned := _REASONED.fullmatch(sentence):
         sentence = reasoned["answer"]
         yield sentence
+    sentence = _CLAUSE.sub("", sentence)
     if not _OPEN.search(sentence):
-        parts = (pattern.fullmatch(sentence) for pattern in (_FIELD, _OBJECT, _NAMED, _SUBJECT))
+        parts = (pattern.fullmatch(sentence) for pattern in (_FIELD, _OBJECT, _NAMED, _SUBJECT, _IN_JAPANESE))
         for part in filter(None, parts):
-            yield part["answer"]
-            if tail := _TAIL.search(part["answer"]):
-                yield part["answer"][: tail.start()]
+            yield from _without_tail(part["answer"])
+        if not _HAS_COPULA.search(sentence):
+            yield from _find_ends(sentence)
+
+
+def find_in_statement(stated: str) -> Iterator[str]:
+    """Yield what a statement in words may give: all of it, a reply, or what comes before an aside.
+
+    >>> list(find_in_statement("Ada Lovelace, who wrote it in 1843")), list(find_in_statement("no, there isn't"))
+    (['Ada Lovelace, who wrote it in 1843', 'Ada Lovelace'], ["no, there isn't", 'no'])
+    """
+    if reply := _REPLY.fullmatch(stated):
+        yield from (stated, reply["answer"])
+    else:
+        yield from _without_tail(stated)
+
+
+def _without_tail(said: str) -> Iterator[str]:
+    yield said
+    if (tail := _TAIL.search(said)) and not _OPEN.search(said, tail.start()):
+        yield said[: tail.start()]
+
+
+def _find_ends(sentence: str) -> Iterator[str]:
+    """Yield what a sentence ends with, such as "cancer" of "He died of cancer.", but no end of a list."""
+    words = sentence.rstrip(" .!\u3002").split()
+    if len(words) < MIN_SENTENCE:
+        return
+    for count in range(1, min(len(words), MAX_END_WORDS + 1)):
+        before = words[-count - 1]
+        is_date = before.endswith(",") and before[:-1].isdigit()  # "July 20, 1969"
+        if is_date or not (before.endswith((",", ";")) or before.casefold() in _JOINS):
+            yield " ".join(words[-count:])

@@ -230,10 +230,10 @@ class _Comparison:
         first, *sides = given.items
         if not is_name(first.text) and not _asks_for(first.text, gold.text) and not _OPERATOR.match(first.text):
             sides = [first, *sides]
-        if given.signs[-1] == r"\approx" and len(sides) > 1:
-            if self.parts(gold, sides[-1]):
+        if given.signs[-1] == r"\approx":
+            if self.parts(gold, sides[-1]) or self.parts(gold, given.items[-2]):
                 return True
-            sides = sides[:-1]
+            sides = sides[:-1] if len(sides) > 1 else sides
         return all(self.parts(gold, side) for side in sides)
 
     def _chains(self, gold: Relation, given: Relation) -> bool:

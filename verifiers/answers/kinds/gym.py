@@ -40,7 +40,7 @@ from learnable.verifiers.answers.rules import (
     reach,
     rule_of,
 )
-from learnable.verifiers.completions import strip_thinking
+from learnable.verifiers.completions import take_turn
 from learnable.verifiers.protocol import check_keys, check_text, fault
 
 GYM_SECONDS = 20.0  # seconds: simplifying an integral takes one, and the first answer of a data set loads its words
@@ -120,7 +120,7 @@ class GymVerifier:
 
     def read(self, completion: str, *, spec: Spec) -> ExtractedAnswer:
         """Return the text that is judged, with the rule that found it."""
-        text, rule = strip_thinking(completion), rule_of(spec)
+        text, rule = take_turn(completion), rule_of(spec)
         part = _find_answer(text) if rule.name == "auto" else narrow(text, rule)
         if part is None:
             return ExtractedAnswer(None, rule.name, missing(rule))

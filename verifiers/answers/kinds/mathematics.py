@@ -22,11 +22,13 @@ from learnable.verifiers.answers.expressions.comparison import equals, is_readab
 from learnable.verifiers.answers.expressions.finding import find_last_expression, without_reason
 from learnable.verifiers.answers.expressions.trials import differ, write_imaginary
 from learnable.verifiers.answers.expressions.whole import is_numeral, write_whole
-from learnable.verifiers.answers.extraction import find_statements
+from learnable.verifiers.answers.extraction import find_statements, strip_latex_text
+from learnable.verifiers.answers.kinds.text import normalise
 from learnable.verifiers.answers.rewards.shapes import JudgedAnswer, check_shape, give_score
 from learnable.verifiers.answers.rules import ExtractedAnswer, check_rule, missing, narrow, rule_of
+from learnable.verifiers.answers.sentences import find_said
 from learnable.verifiers.answers.values.spelled import read_spelled
-from learnable.verifiers.completions import strip_thinking
+from learnable.verifiers.completions import take_turn
 from learnable.verifiers.protocol import check_keys, fault
 
 LIBRARY = "math_verify"
@@ -92,7 +94,7 @@ class MathsVerifier:
 
     def read(self, completion: str, *, spec: Spec) -> ExtractedAnswer:
         """Return the text that is read as mathematics, with the rule that found it."""
-        text, rule = strip_thinking(completion), rule_of(spec)
+        text, rule = take_turn(completion), rule_of(spec)
         if rule.name == "auto" and (stated := find_statements(text)):
             last = stated[-1]
             return _reading(without_reason(last.text) if last.form == "words" else last.text, last.form)
@@ -108,6 +110,8 @@ class MathsVerifier:
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Judge one completion. Raises `LearnableError` where math-verify is not installed."""
         library, reading = _library(), self.read(completion, spec=spec)
+        if reading.rule == "last" and (name := _find_name(str(spec["answer"]), completion)):
+            reading = ExtractedAnswer(name, "sentence", text=name)
         if reading.answer is None:
             return give_score(JudgedAnswer(completion, prompt, reading, False, 0.0), spec)
         try:
@@ -120,10 +124,19 @@ class MathsVerifier:
         return give_score(JudgedAnswer(completion, prompt, reading, passed, float(passed)), spec)
 
 
+def _find_name(gold: str, completion: str) -> str | None:
+    """Return a gold answer in words where the last sentence says that it is the answer."""
+    words = strip_latex_text(gold).strip()
+    if not re.fullmatch(r"[^\W\d_]{2,}(?: [^\W\d_]{2,}){0,4}", words):
+        return None
+    said = map(normalise, find_said(take_turn(completion)))
+    return gold if normalise(words) in said else None
+
+
 def _writings(gold: str, given: str) -> Iterator[tuple[str, str]]:
     """Yield both answers as they are, a number in words in digits, and both without the modulus that only one has."""
     yield gold, given
-    if (number := read_spelled(given)) is not None:
+    if (number := read_spelled(strip_latex_text(given))) is not None:
         yield gold, str(number)
     if bool(_MODULUS.search(gold)) != bool(_MODULUS.search(given)):
         yield _without_modulus(gold), _without_modulus(given)

@@ -13,7 +13,7 @@ from learnable.verifiers.answers.rewards.shapes import JudgedAnswer, check_shape
 from learnable.verifiers.answers.rules import ExtractedAnswer, check_rule, rule_of
 from learnable.verifiers.answers.values.quantities import Quantity
 from learnable.verifiers.answers.values.units import find_unit
-from learnable.verifiers.completions import strip_thinking
+from learnable.verifiers.completions import take_turn
 from learnable.verifiers.protocol import check_keys, fault
 
 NUMBER_KEYS = ("tolerance", "relative", "unit", "unit_needed", "decimal", "extract", "reward")
@@ -92,7 +92,7 @@ class NumberVerifier:
         return give_score(judgement, spec)
 
     def _read(self, completion: str, spec: Spec) -> tuple[ExtractedAnswer, Quantity | None]:
-        quantity, rule, why = find_number(strip_thinking(completion), rule_of(spec), spec.get("decimal", "."))
+        quantity, rule, why = find_number(take_turn(completion), rule_of(spec), spec.get("decimal", "."))
         if quantity is None:
             return ExtractedAnswer(None, rule, why), None
         unit = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 from fractions import Fraction
@@ -21,6 +22,13 @@ _OPENING = re.compile(_WRAPPING + r"(?:(?:about|approximately|exactly|roughly|ar
 _OPERATION = re.compile(r"[)\s]*(?:\*\*|[+*/^\u00f7]|-(?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]")
 _COMPARED = re.compile(r"\s*(?:[<>\u2264\u2265]=?|\\(?:leq?|geq?)(?![a-z]))\s*[a-zA-Z](?![a-zA-Z]|>)")
 _EQUALS = re.compile(r"[\s)*_`$]*[=\u2248][\s(*_`$]*")
+_COMMAS = re.compile(r"(?<![0-9.,])[0-9]+,[0-9]{1,2}(?![0-9.,])|(?<![0-9.,])[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.])")
+_POINTS = re.compile(r"(?<![0-9.,])[0-9]+\.[0-9]{1,2}(?![0-9.,])|(?<![0-9.,])[1-9][0-9]{0,2},[0-9]{3}(?![0-9,])")
+_ABROAD = re.compile(  # words of German, Spanish, French, Italian, Portuguese, Russian
+    r"\b(?:der|die|das|und|ist|el|los|las|una|por|les|des|est|sont|il|che|uma|os|\u0438|\u043d\u0430|\u0432)\b",
+    re.IGNORECASE,
+)
+_ENGLISH = re.compile(r"\b(?:the|is|are|of|and|has|so)\b", re.IGNORECASE)
 _TWINS = re.compile(
     r"[\s)*_`$,(]*(?:[=\u2248~]|"
     r"(?:i\.\s?e\.,?|or|which\s+is|that\s+is,?)?\s*(?:about|approximately|roughly|around)\b)[\s(*_`$]*",
@@ -59,14 +67,14 @@ _ASIDE = re.compile(  # "6 apples left, having started with 10"
     re.IGNORECASE,
 )
 _REJECTED = re.compile(
-    r"[\s)\]$*]*(?:\w+\s+)?(?:is|are|was|were|being)\s+(?:rejected|discarded|extraneous|invalid|"
+    r"[\s)\]$*]*(?:\w+\s+)?(?:is|are|was|were|being)\s+(?:rejected|discarded|extraneous|invalid|(?:the\s+)?wrong|incorrect|"
     r"impossible|excluded|ruled out|not\s+(?:valid|possible|allowed|a\s+solution|in\b))",
     re.IGNORECASE,
 )
 _DENIED = re.compile(r"(?:\b(?:not|neither|nor)\b|n['\u2019]t\b)[^.;]{0,40}\Z", re.IGNORECASE)
 _IN_TOTAL = re.compile(r"\s*(?:[^\W\d_]+\s+)?(?:in total|altogether|in all|overall)\b", re.IGNORECASE)
 _REMAINS = re.compile(r"\s*(?:[^\W\d_]+\s+)?(?:remain(?:s|ed)?|(?:are|were|is|was|will be)\s+left)\b", re.IGNORECASE)
-_MATHS = re.compile(r"\\[a-zA-Z]+|[\^*/+\u221a\u03c0<>{}]|(?<![a-zA-Z])[a-zA-Z](?![a-zA-Z])")
+_MATHS = re.compile(r"\\[a-zA-Z]+|[\^*/+\u221a\u03c0<>{}]|(?<![^\W\d_])[a-zA-Z](?![^\W\d_])")
 _MENTION = 48  # characters before a number that may say it is a result
 
 
@@ -80,6 +88,8 @@ def find_number(completion: str, rule: ExtractionRule, decimal: str = ".") -> tu
     `completion` is without its thinking. See `NumberVerifier` for what `auto` does.
     """
     text = write_plainly(completion)
+    if decimal == "." and _writes_decimal_commas(text):
+        decimal = ","
     try:
         if rule.name == "auto":
             return _find_by_itself(text, completion, decimal)
@@ -94,6 +104,13 @@ def find_number(completion: str, rule: ExtractionRule, decimal: str = ".") -> tu
     except SeveralError:
         return None, rule.name, SEVERAL_NUMBERS
     return quantity, rule.name, "" if quantity else NO_NUMBER
+
+
+def _writes_decimal_commas(text: str) -> bool:
+    """Say whether a text that is not in English has "8,5" or "1.080", and nothing that speaks against it."""
+    return bool(
+        _COMMAS.search(text) and not _POINTS.search(text) and _ABROAD.search(text) and not _ENGLISH.search(text)
+    )
 
 
 def read_statement(stated: Statement, decimal: str = ".") -> Quantity | None:
@@ -267,7 +284,8 @@ def _settled(text: str, quantity: Quantity, decimal: str) -> Quantity | None:
     """Return a number, or the result of the calculation that it begins. Raises `SeveralError` for a hedge."""
     if _OPERATION.match(text, quantity.end):
         line = text[quantity.end : quantity.end + 500].split("\n", 1)[0]
-        return _read_closed(re.split(r"[.;](?=\s|$)", line.rpartition("=")[2])[0], decimal) if "=" in line else None
+        result = re.split(r"[.;](?=\s|$)", line.rpartition("=")[2])[0] if "=" in line else ""
+        return None if _REJECTED.search(result) else _read_closed(result, decimal)
     if _OPERAND.search(text, max(0, quantity.start - 12), quantity.start):
         return None
     if names_another(text, quantity, decimal):
@@ -277,10 +295,13 @@ def _settled(text: str, quantity: Quantity, decimal: str) -> Quantity | None:
 
 def _find_twin(text: str, quantity: Quantity, decimal: str) -> Fraction | None:
     """Return the same value in the writing right beside it: of "1/6 = 0.1667" both may be meant."""
-    for one in find_quantities(text, decimal):
-        first, second = sorted((one, quantity), key=lambda other: other.start)
-        if one.start != quantity.start and _TWINS.fullmatch(text, first.end, second.start) and is_same(one, quantity):
-            return one.value if one.unit == quantity.unit else None
+    start = max(0, quantity.start - _MENTION)
+    near = text[start : quantity.end + _MENTION]
+    numbers = list(find_quantities(near, decimal))
+    for one, other in itertools.pairwise(numbers):
+        twin = {one.start: other, other.start: one}.get(quantity.start - start)
+        if twin and _TWINS.fullmatch(near, one.end, other.start) and is_same(one, other):
+            return twin.value if twin.unit == quantity.unit else None
     return None
 
 

@@ -18,9 +18,9 @@ from learnable.verifiers.answers.extraction import (
 )
 from learnable.verifiers.answers.rewards.shapes import JudgedAnswer, check_shape, give_score
 from learnable.verifiers.answers.rules import ExtractedAnswer, ExtractionRule, check_rule, missing, narrow, rule_of
-from learnable.verifiers.answers.sentences import find_said
+from learnable.verifiers.answers.sentences import find_in_statement, find_said
 from learnable.verifiers.answers.values.dates import DateOrder, find_dates
-from learnable.verifiers.completions import strip_thinking
+from learnable.verifiers.completions import take_turn
 from learnable.verifiers.protocol import check_keys, fault
 
 LENIENCE = ("case", "spaces", "punctuation", "articles", "accents")
@@ -31,7 +31,7 @@ _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 _INITIALS = re.compile(r"[^\w.]*(?:[^\W\d_]\.){2,}[^\w.]*|[^\w.]*(?:[^\W\d_]\.)+[^\W\d_][^\w.]*")
 _LEAD = re.compile(
     r"^(?:(?:so|thus|therefore|hence|it is|it['\u2019]s|that is|that['\u2019]s|this is|"
-    r"i think|i believe|i would say)\b[\s,:]*)+",
+    r"i think|i believe|i would say|(?:assistant|ai|bot)(?=:))\b[\s,:]*)+",
     re.IGNORECASE,
 )
 
@@ -44,8 +44,9 @@ class TextVerifier:
 
     - `extract`: the rule by which the answer is found (see `rules`). `auto`, the default: the last statement (`boxed`,
       `hashes`, `tag`, `words`, `emphasis`), else the first line where the next one asks the next question, else the
-      only line, or several that are a right text together, or what a sentence alone says: "The capital is Paris.",
-      "Paris is the capital.", "Paris, because it is." and "Label: Paris" (`whole`).
+      only line, or several that are a right text together, or what the last sentence says (`whole`): "The capital is
+      Paris.", "Paris is the capital, as is well known.", "He died in Paris.", "Label: Paris"; with none of these words
+      an end of a list, or behind "or" and "not".
       `first` and `last` are the first and the last line.
     - `ignore`: what makes no difference, of "case", "spaces", "punctuation" (around words), "articles" (in front) and
       "accents"; all but the last unless given.
@@ -82,13 +83,16 @@ class TextVerifier:
 
     def read(self, completion: str, *, spec: Spec) -> ExtractedAnswer:
         """Return the text that counts, as it is compared, with the rule that found it."""
-        text = strip_thinking(completion)
+        text = take_turn(completion)
         stated, rule = _find(text, rule_of(spec))
         if stated is None and rule == "auto" and self._canonical(text[:MAX_TEXT], spec) in self._right(spec):
             stated, rule = text, "whole"
         if rule == "whole" or (rule == "auto" and stated is None):
             said = self._find_in_sentence(text if stated is None else stated, self._right(spec), spec)
             stated, rule = (stated, rule) if said is None else (said, "whole")
+        elif rule == "words" and stated is not None:
+            right = self._right(spec)
+            stated = next((said for said in find_in_statement(stated) if self._canonical(said, spec) in right), stated)
         if stated is None:
             return ExtractedAnswer(
                 None, rule, missing(rule_of(spec)) if rule_of(spec).name != "auto" else "nothing is stated"
@@ -136,7 +140,7 @@ def normalise(text: str, ignore: Iterable[str] = USUAL_LENIENCE) -> str:
     """
     ways = set(ignore)
     text = fold_signs(unicodedata.normalize("NFC", text)).translate(
-        {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'}
+        {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'} | {0x2080 + digit: str(digit) for digit in range(10)}
     )
     if "accents" in ways:
         text = "".join(sign for sign in unicodedata.normalize("NFD", text) if not unicodedata.combining(sign))

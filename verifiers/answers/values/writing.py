@@ -48,7 +48,7 @@ _LATEX = (
     (re.compile(r"\\approx(?![a-zA-Z])"), "="),
     (re.compile(r"\\div(?![a-zA-Z])"), "/"),
     (re.compile(r"\^\s*\{\s*\\circ\s*\}|\^\s*\\circ|\\degree(?![a-zA-Z])|\\circ(?![a-zA-Z])"), "\u00b0"),
-    (re.compile(r"\s*\^\s*\{\s*([-+]?[0-9]+)\s*\}"), r"^\1"),
+    (re.compile(r"\^\s*\{\s*([-+]?[0-9]+)\s*\}"), r"^\1"),
     (re.compile(r"(?<=[a-z])\s+\^(?=[23](?![0-9]))"), "^"),  # of a unit
     (re.compile(r"\\(?:left|right|displaystyle|quad|qquad)(?![a-zA-Z])|\\[()\[\],!;: ]|~"), " "),
     (re.compile(r"\\(?=[$%#&_])"), ""),
