@@ -11,7 +11,9 @@ import re
 
 _BLOCK = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _CLOSE = re.compile(r"</think>", re.IGNORECASE)
-_TURN_END = re.compile(r"(?<=\S)\s*(?:<\|(?:im_end|eot_id|endoftext|end|end_of_text)\|>|<end_of_turn>).*", re.DOTALL)
+_TURN_END = re.compile(
+    r"(?<=\S)\s*(?:<\|(?:im_end|eot_id|endoftext|end|end_of_text)\|>|<end_of_turn>|</s>).*", re.DOTALL
+)
 
 
 def strip_thinking(completion: str) -> str:
@@ -34,4 +36,4 @@ def take_turn(completion: str) -> str:
     '7'
     """
     completion = strip_thinking(completion)
-    return _TURN_END.sub("", completion) if "<|" in completion or "<end_of_turn>" in completion else completion
+    return _TURN_END.sub("", completion)

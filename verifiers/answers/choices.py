@@ -77,13 +77,13 @@ _OR_UNSPACED = (  # in Chinese, Japanese and Korean
 )
 _STRONG_LINK = re.compile(
     rf"{_WRAP}(?:[.,;: \t\"'*_`()\[\]{{}}$]*"
-    rf"(?:[/|&+]|\b(?:and/or|and|or|nor|{OR_ABROAD}|vs\.?|versus|through)\b|{_OR_UNSPACED}|{_MAYBE}){_WRAP}"
+    rf"(?:[/|&+]|\b(?:and/or|and|or|nor|{OR_ABROAD}|vs\.?|versus|through)\b|{_OR_UNSPACED}|{_MAYBE}|\bto\b){_WRAP}"
     rf"{_OFFERED}{_WRAP})?",
     re.IGNORECASE,
 )
 _WEAK_LINK = re.compile(r"[\s,;.:\"'*_`()\[\]-]+(?:(?:option|choice|letter)[\s(\[*_`]+)?", re.IGNORECASE)
 _OR_WORD = re.compile(rf"{_WRAP},?\s*(?:\b(?:or|{OR_ABROAD})\s+|{_OR_UNSPACED}\s*)(?=\w)", re.IGNORECASE)
-_BUT_OTHERS = re.compile(r",\s+(?:although|(?:even\s+)?though|whereas|while|unlike)\b[^.]*")
+_BUT_OTHERS = re.compile(r"(?:,\s+|\s+\()(?:although|(?:even\s+)?though|whereas|while|unlike)\b[^.]*")
 _TEXT_SIGN = re.compile(r"[*_`]*(?:[).:\]]+[*_`]*|,|\s[-\u2013\u2014]|\s\()[*_`]*\s*(?=[^\s*_`()\[\]])")
 _NO_TEXT = re.compile(
     r"(?:or|and|nor|to|vs|through|maybe|perhaps|possibly|not|but|then|with|because|since|"
@@ -103,6 +103,7 @@ _REASON = re.compile(r"\b(?:because|since|as|whether|if|not|than|which|for)\b", 
 _OR_BEFORE = re.compile(r"\bor\s+(?:(?:the|option|choice|answer|is)\s+)*[(\[*_`]*\Z", re.IGNORECASE)
 _ENDS = re.compile(r"[)\]\"'*_`]*\s*(?:\Z|[.,;:!?/|&)\]}-]|\n|(?:and|or)\b)", re.IGNORECASE)
 _LABEL_SIGN = re.compile(r"[*_`]*[).:]")
+_VITAMIN = re.compile(r"\b(?:vitamins?|types?|hepatitis)\s+\Z", re.IGNORECASE)
 _WORD = re.compile(r"\w")
 _BOLD = re.compile(r"\*\*[(]?\Z")
 _BOLD_END = re.compile(r"[).:]*\*\*")
@@ -140,9 +141,25 @@ def read_choice(
     line, goes_on = split_first_line(text)
     if goes_on and (choice := _only(line, choices)):
         return choice, ""
+    if choice := _marked(text, choices):
+        return choice, ""
     if texts and (reading := _read_text(text, choices, texts)) is not None:
         return reading
     return _read_statements(text, choices) or _read_mentions(text, choices)
+
+
+def _marked(text: str, choices: tuple[str, ...]) -> str | None:
+    """Return the choice of the only line with a check mark, in a list with one line a choice."""
+    if not re.search("[\u2705\u2713\u2714]", text):
+        return None
+    lines = [line for line in text.split("\n") if next(_mentions(line, choices), None)]
+    marked = [line for line in lines if re.search("[\u2705\u2713\u2714]", line)]
+    crossed = [line for line in lines if re.search("[\u274c\u2717\u2718]", line)]
+    return (
+        next(_mentions(marked[0], choices)).choice
+        if len(marked) == 1 and crossed and not find_statements(text)
+        else None
+    )
 
 
 def _read_statements(text: str, choices: tuple[str, ...]) -> Reading | None:
@@ -167,7 +184,9 @@ def _with_missing_letters(choices: tuple[str, ...]) -> tuple[str, ...]:
 def _read_text(text: str, choices: tuple[str, ...], texts: tuple[str, ...]) -> Reading | None:
     """Return the choice whose text is what a completion states last, or all of it, or what its only sentence says."""
     stated = find_statements(text)
-    whole = strip_latex_text(stated[-1].text if stated else last_sentence(text) if "\n" in text.strip() else text)
+    if not stated and (alone := find_option(text, texts)) is not None:
+        return choices[alone].casefold(), ""
+    whole = strip_latex_text(stated[-1].text if stated else last_sentence(text))
     named = next(_mentions(whole, choices), None)
     sign = _TEXT_SIGN.match(whole, named.end) if named and _LEAD.fullmatch(whole, 0, named.start) else None
     place = find_option(whole, texts)
@@ -360,7 +379,7 @@ def _is_bold(text: str, mention: Mention) -> bool:
 
 def _mentions(text: str, choices: tuple[str, ...]) -> Iterator[Mention]:
     for match in _pattern(choices).finditer(text):
-        if not _is_article(text, match):
+        if not _is_article(text, match) and not _VITAMIN.search(text, max(0, match.start() - 16), match.start()):
             yield Mention(match[0].casefold(), match.start(), match.end())
 
 

@@ -10,13 +10,19 @@ _CHECKS = (
 )
 _FAILS = r"\b(?:not|no|wrong|incorrect|wait|oops|mistake|error|so|thus|therefore|hence|answer)\b|[\u2260]|\\ne"
 _CHECK = re.compile(rf"\n[ \t#>*_]*{_CHECKS}(?!.*(?:{_FAILS})).*\Z", re.IGNORECASE | re.DOTALL)
+_EXPLAINED = re.compile(
+    r"\n[ \t#*_]*(?:breakdown|explanation|details|reasoning|justification|here['\u2019]s\s+(?:how|why|the\s+breakdown))"
+    r"[ \t]*[*_]*:?[*_]*[ \t]*\n.*\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+MAX_BEFORE = 2  # lines of an answer that comes before its explanation
 _REMARK = re.compile(
     r"(?<!\s)\s*\((?:including|excluding|counting|since|because|as|note|rounded|not|where|which|for|from|i\.\s?e\.|that\s+is)\b"
     r"[^()\n]{0,160}\)[\s.!*_]*\Z",
     re.IGNORECASE,
 )
 _CUT_OFF = re.compile(
-    r"(?:[,:;=+*/(\u2013-]|\b(?:and|or|the|an?|of|to|is|are|we|by|with|in|which|that|then))\s*\Z", re.I
+    r"(?:[,:;=+/(\u2013-]|\b(?:and|or|the|an?|of|to|is|are|we|by|with|in|which|that|then))\s*\Z", re.I
 )
 _GIVES_UP = re.compile(
     r"(?:\b(?:can(?:not|['\u2019]t|\s+not)|unable\s+to|impossible\s+to|not\s+able\s+to)\s+(?:be\s+)?"
@@ -35,6 +41,9 @@ def without_check(text: str) -> str:
     text = text.rstrip()
     if (check := _CHECK.search(text)) and re.search(r"\w", text[: check.start()]):
         text = text[: check.start()].rstrip()
+    explained = _EXPLAINED.search(text)
+    if explained and 0 < len(text[: explained.start()].split("\n\n")) <= MAX_BEFORE and explained.start():
+        text = text[: explained.start()].rstrip()
     remark = _REMARK.search(text)
     return text[: remark.start()] if remark and re.search(r"\w", text[: remark.start()]) else text
 

@@ -89,6 +89,8 @@ _EMPHASIS = re.compile(
 _AFTER_EMPHASIS = re.compile(r"[\s.,!)\"'$]*(?:[^\W\d_][\w'-]*[\s.,!)\"']*){0,3}\Z")
 _DENIED = re.compile(r"\b(?:not|is|are|was|wrong|incorrect|false)\b|n['\u2019]t\b", re.IGNORECASE)
 _DENIED_BEFORE = re.compile(r"(?:\bnot|n['\u2019]t)(?:\s+(?:be|the|an?))?\s*\Z", re.IGNORECASE)
+_SENTENCE = re.compile(r"[^$\n]*?\b(?:is|are|was|were|equals)\s+(?=\S)", re.IGNORECASE)
+_DENIED_IN = re.compile(r"\b(?:not|never|no|or)\b|n['\u2019]t\b", re.IGNORECASE)
 _LISTED = re.compile(r"^[ \t]*[*_`]+[^\n]*\n\s*[*_`]+[^\n]*\Z", re.MULTILINE)  # lines that all begin so
 _NOUNS = r"(?:[ \t]+(?!(?:no|not|wait|actually|sorry|hmm|so|then|thus|because|since|as)\b)[a-z]+){0,2}"
 _IN_ONE_BREATH = re.compile(
@@ -101,7 +103,7 @@ _DENIED_BOX = re.compile(
     r"\b(?:not|rather\s+than|instead\s+of)\s*[$*_`(]*(?:\\f?box(?:ed)?\s*\{|<answer>)\s*\Z", re.IGNORECASE
 )
 _OR_BEFORE = re.compile(r"\bor\b[^.\n\d]{0,30}\Z", re.IGNORECASE)
-_LABEL = re.compile(
+LABEL = re.compile(
     r"^[ \t#*_]*(?:question|q|problem|exercise|task|instruction|human|user|"
     r"review|tweet|sentence|passage|premise)[ \t]*+\d*+[ \t]*+[*_]*+[:.)]",
     re.IGNORECASE | re.MULTILINE,
@@ -144,7 +146,7 @@ def find_statements(text: str) -> list[Statement]:
     statements = _without_nested(text, [*closed[0], *closed[1], *_hashed(text), *_worded(text)])
     if not statements:
         return _emphasised(without_check(text))
-    again = next((label.start() for label in _LABEL.finditer(text) if label.start() > statements[0].start), len(text))
+    again = next((label.start() for label in LABEL.finditer(text) if label.start() > statements[0].start), len(text))
     return [stated for stated in statements if stated.start < again]
 
 
@@ -165,7 +167,7 @@ def split_first_line(text: str) -> tuple[str, bool]:
     """
     lines = text.lstrip().split("\n", 1)
     after = lines[1].lstrip() if len(lines) > 1 else ""
-    return lines[0].rstrip(), bool(_LABEL.match(after) or _QUESTION.match(after.split("\n", 1)[0][:MAX_STATED]))
+    return lines[0].rstrip(), bool(LABEL.match(after) or _QUESTION.match(after.split("\n", 1)[0][:MAX_STATED]))
 
 
 def strip_latex_text(text: str) -> str:
@@ -309,6 +311,8 @@ def _emphasised(text: str) -> list[Statement]:
         return []
     spans = [_statement(text, *one.span("inner"), "emphasis") for one in matches]
     last = _join(text, spans)[-1]
+    if (said := _SENTENCE.match(last.text)) and not _DENIED_IN.search(last.text):  # "**Thus, the limit is $e^2$.**"
+        last = _statement(text, last.start + said.end(), last.end, "emphasis")
     # An emphasised answer has up to four words; twice as many are a sentence.
     return [] if last.text.endswith((":", "?")) or len(last.text.split()) > 8 else [last]
 

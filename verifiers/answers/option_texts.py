@@ -12,7 +12,9 @@ from learnable.verifiers.answers.values.writing import write_plainly
 _AROUND = " \t\n*_`$.,;:!?()[]{}\"'"
 _LEAD = re.compile(r"(?:(?:so|thus|therefore|hence|it is|it['\u2019]s|that is|the|an?)\b[\s,:]*)+", re.IGNORECASE)
 _REASON = re.compile(
-    r"(?!\S*\s+(?:or|and)\b)(?:,?\s+(?:because|since|as)\b|,\s*(?:which|so|not)\b|[.!?](?=\s)|\n)", re.IGNORECASE
+    r"(?!\S*\s+(?:or|and)\b)(?:,?\s+(?:because|since|as)\b|,\s*(?:which|so|not)\b|\s+\((?:although|though|because|since|as|not)\b|"
+    r"[.!?](?=\s)|\n)",
+    re.IGNORECASE,
 )
 _SIGNS = re.compile(r"[\s$~]+|\\(?:[,;:! ()\[\]]|left|right|displaystyle)")
 

@@ -11,7 +11,8 @@ MIN_SENTENCE = 3  # words of one that ends with it
 MAX_END_WORDS = 8  # of what a sentence may end with
 
 _COPULA = r"\s+(?:is|are|was|were)(?:\s*:)?\s+"
-_OBJECT = re.compile(rf".*{_COPULA}(?P<answer>\S.*?)[.!]?", re.IGNORECASE)
+_PASSIVE = r"\w+(?:ed|en|own|orn|ound|ought|uilt|ade|eld|un|on)\s+(?:in|on|at|by|from|to|during|as)\b"
+_OBJECT = re.compile(rf".*{_COPULA}(?!{_PASSIVE})(?P<answer>\S.*?)[.!]?", re.IGNORECASE)
 _IN_JAPANESE = re.compile(
     r".*\u306f(?P<answer>[^\u306f\u3001\u3002]+?)(?:\u3067\u3059|\u3060|\u3067\u3042\u308b)?\u3002?"
 )
@@ -20,10 +21,20 @@ _ACTUALLY = re.compile(
 )
 _ADVERB = re.compile(r"(?<=\s)(?:actually|really|in\s+fact)\s+", re.IGNORECASE)
 _BOLD_FIRST = re.compile(
-    rf"[^\n]*{_COPULA}\*\*(?P<answer>[^*\n]+)\*\*[.!]?(?=\n)(?!.*\b(?:however|actually|but|wait)\b)", re.I | re.DOTALL
+    rf"[^\n]*(?:{_COPULA}|\s(?:called|named|by|in)\s+)\*\*(?P<answer>[^*\n]+)\*\*[.!]?\s*(?=\n)"
+    r"(?!.*\b(?:however|actually|but|wait)\b)",
+    re.IGNORECASE | re.DOTALL,
 )
+_CONTRAST = re.compile(
+    r",\s+(?:not|rather\s+than|unlike|instead\s+of|(?:and|while)\s+the\s+(?:second|next|third|other))\b", re.I
+)
+_ONLY_BOLD = re.compile(
+    r"(?:(?!\*\*|\b(?:not|or)\b).)*\s\*\*(?P<answer>[^*]+)\*\*(?:(?!\*\*|\b(?:not|or|but)\b).)*", re.IGNORECASE
+)
+_APPOSED = re.compile(r",\s+(?:the|an?|who|which|whose|his|her|their|across|near|close)\b", re.IGNORECASE)
+_BEGINS_BEFORE = re.compile(r"(?:to|if|when|in|at|by|after|since|while|for|on|the\s+\w+(?:\s+\w+)?,)\b", re.IGNORECASE)
 _CLAUSE = re.compile(r".*,\s+(?:so|thus|therefore|hence)\b\s*", re.IGNORECASE)
-_HAS_COPULA = re.compile(r"\b(?:is|are|was|were)\b|['\u2019]s\b", re.IGNORECASE)
+_HAS_COPULA = re.compile(rf"\b(?:is|are|was|were)\b(?!\s+{_PASSIVE})|['\u2019]s\b", re.IGNORECASE)
 _JOINS = set("and or nor than like unlike not no except without but over".split())
 _NAMED = re.compile(r".*\s(?:called|named|by|during)\s+(?P<answer>\S.*?)[.!]?", re.IGNORECASE)
 _SUBJECT = re.compile(
@@ -38,7 +49,8 @@ _FIELD = re.compile(
 )
 _FIRST_FIELD = re.compile(rf"{_FIELD.pattern}(?:\s*[^\w\s.,!?\"'*)\]]+)?(?=\n)", re.IGNORECASE)  # an emoji behind it
 _TAIL = re.compile(
-    r",\s+(?:the|an?|who|which|where|whose|in\s+which|as|also|known|born)\b.*|\s+\(.*|"
+    r",\s+(?:the|an?|who|which|where|whose|in\s+which|as|also|known|born|from|after|named|short\s+for|across|near|close|not|"
+    r"rather\s+than|unlike|instead\s+of|(?:and|while)\s+the\s+(?:second|next|third|other))\b.*|\s+\(.*|"
     r"\s+(?:in|on|between|from|during|at|by)\s+(?=(?-i:[A-Z0-9])|the\s+(?:early|late|mid|[0-9])).*",
     re.IGNORECASE,
 )
@@ -58,9 +70,12 @@ _QUESTIONS = re.compile(r"\A(?:[^\n]*\?\s*\n\s*)+(?:(?:a|answer)\s*:\s*)?(?=\S)"
 _EXPLAINED = re.compile(
     r"\n[ \t]*(?:explanation|reason(?:ing)?|rationale|justification|confidence|note)\s*:.*", re.I | re.DOTALL
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\b(?:Mr|Dr|St|vs)\.)(?<!\bMrs\.)\s+(?=[A-Z\"'*\u201c])|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\b(?:Mr|Dr|St|vs)\.)(?<!\bMrs\.)\s+(?=[A-Z0-9\"'*\u201c])|\n+")
 _MORE_OF_IT = re.compile(  # what is said of the same thing further on
-    r"(?:(?:it|he|she|they)\s+(?!is\b|was\b|are\b|were\b)|this\s+(?:allows|means|makes|helps|shows|ensures|gives|has)\b)(?!.*\b(?:actually|no|not|wait|but|however|rather|instead|sorry|so|thus|hence|therefore)\b)",
+    r"(?:(?:it|he|she|they)\s+(?!is\b|was\b|are\b|were\b)|it(?:['\u2019]s|\s+is|\s+was)\s+(?:based|also|used|named)\b|"
+    r"(?:would\s+you|do\s+you|is\s+there|can\s+i|shall\s+i|let\s+me\s+know|i\s+hope|feel\s+free)\b|"
+    r"this\s+(?:allows|means|makes|helps|shows|ensures|gives|has)\b)"
+    r"(?!.*\b(?:actually|no|not|wait|but|however|rather|instead|sorry|so|thus|hence|therefore)\b)",
     re.IGNORECASE,
 )
 
@@ -71,7 +86,7 @@ def last_sentence(text: str) -> str:
     >>> last_sentence("Is it big? The capital is Paris. It has many parks.")
     'The capital is Paris.'
     """
-    sentences = [one for one in _SENTENCE_END.split(text.strip()) if one.strip()]
+    sentences = [one for one in _SENTENCE_END.split(text.strip()) if re.search(r"\w", one)]
     while len(sentences) > 1 and _MORE_OF_IT.match(sentences[-1]):
         sentences.pop()
     return sentences[-1].strip() if sentences else ""
@@ -104,29 +119,36 @@ def _find_in_sentence(sentence: str) -> Iterator[str]:
         sentence = reasoned["answer"]
         yield sentence
     sentence = _CLAUSE.sub("", sentence)
+    if contrast := _CONTRAST.search(sentence):
+        sentence = sentence[: contrast.start()]
+    if bold := _ONLY_BOLD.fullmatch(sentence):
+        yield bold["answer"]
     if not _OPEN.search(sentence):
-        parts = (pattern.fullmatch(sentence) for pattern in (_FIELD, _OBJECT, _NAMED, _SUBJECT, _IN_JAPANESE))
+        parts = [pattern.fullmatch(sentence) for pattern in (_FIELD, _OBJECT, _NAMED, _SUBJECT, _IN_JAPANESE)]
         for part in filter(None, parts):
             yield from _without_tail(part["answer"])
-        if not _HAS_COPULA.search(sentence):
-            yield from _find_ends(sentence)
+        if not (any(parts) or "(" in sentence or _HAS_COPULA.search(sentence)):
+            apposed = list(_APPOSED.finditer(sentence))[bool(_BEGINS_BEFORE.match(sentence)) :]
+            yield from _find_ends(sentence[: apposed[-1].start()] if apposed else sentence)
 
 
 def find_in_statement(stated: str) -> Iterator[str]:
     """Yield what a statement in words may give: all of it, a reply, or what comes before an aside.
 
     >>> list(find_in_statement("Ada Lovelace, who wrote it in 1843")), list(find_in_statement("no, there isn't"))
-    (['Ada Lovelace, who wrote it in 1843', 'Ada Lovelace'], ["no, there isn't", 'no'])
+    (['Ada Lovelace, who wrote it in 1843', 'Ada Lovelace', 'Ada Lovelace'], ["no, there isn't", 'no'])
     """
+    yield from _without_tail(stated)
     if reply := _REPLY.fullmatch(stated):
-        yield from (stated, reply["answer"])
+        yield reply["answer"]
     else:
-        yield from _without_tail(stated)
+        yield from _find_in_sentence(stated)
 
 
 def _without_tail(said: str) -> Iterator[str]:
     yield said
-    if (tail := _TAIL.search(said)) and not _OPEN.search(said, tail.start()):
+    tail = _TAIL.search(said)
+    if tail and (_CONTRAST.match(said, tail.start()) or not _OPEN.search(said, tail.start())):
         yield said[: tail.start()]
 
 

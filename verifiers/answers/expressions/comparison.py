@@ -41,7 +41,7 @@ _OPTION = re.compile(
 )
 _ABOUT = re.compile(r"\A\s*\\approx(?![a-zA-Z])")
 _BETWEEN_LETTERS = re.compile(r"\\(?:text|mathrm|textbf|mathbf)(?=\s*\{)|\band\b|\\&|[\s,;{}]")
-_OPERATOR = re.compile(r"\\(?:sum|prod|i{0,3}nt|oint|lim)(?![a-zA-Z])")  # what is asked for, written out
+_OPERATOR = re.compile(r"\A\\(?:sum|prod|i{0,3}nt|oint|lim)(?![a-zA-Z])|\\ldots")  # what is asked for, written out
 _OF_NUMBERS = re.compile(r"\\(?:frac|sqrt|pi|cdot)(?![a-zA-Z])")
 _ANOTHER_OPTION = re.compile(r"\([A-J]\)|(?<![a-zA-Z\\])[A-J][).]")
 
@@ -228,7 +228,9 @@ class _Comparison:
         if set(given.signs) - {"=", r"\approx"}:
             return False
         first, *sides = given.items
-        if not is_name(first.text) and not _asks_for(first.text, gold.text) and not _OPERATOR.match(first.text):
+        if isinstance(sides[-1], Leaf) and sides[-1].measure.base:
+            return self.parts(gold, sides[-1])  # the sides before it are in base ten
+        if not is_name(first.text) and not _asks_for(first.text, gold.text) and not _OPERATOR.search(first.text):
             sides = [first, *sides]
         if given.signs[-1] == r"\approx":
             if self.parts(gold, sides[-1]) or self.parts(gold, given.items[-2]):

@@ -13,6 +13,7 @@ MAX_WORDS = 8  # of a completion that may end with a comma and be an answer
 _MATHS = re.compile(
     r"(?<!\\)\$\$?(?!\$)([^$\n]{1,500}|[^$]{1,500}(?=\$\$))\$\$?|\\\((.{1,500}?)\\\)|\\\[(.{1,500}?)\\\]", re.DOTALL
 )
+_CONDITION = r"\b(?:where|when|whenever|with|given|provided|assuming|for\s+(?:all|any|every|each|some))\b"
 _UNIT_POWER = re.compile(r"(?<=\$)\s*([a-z]{1,6})\s*\$\s*\^\s*\{?([23])\}?\s*\$")  # "$256$ cm$^2$"
 _BETWEEN = re.compile(r"\s*(?:,|;|,?\s*(?:and|or))\s*", re.IGNORECASE)
 _NUMBER = r"[-(]*(?:\\?\$)?[0-9](?:[0-9.,/^*+()-]*[0-9)])?%?"
@@ -34,6 +35,10 @@ _ROUNDED = re.compile(
 _ASSIGNED = re.compile(
     rf"(?<![\w$])(?:[a-z]\s*=\s*{_NUMBER})(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[a-z]\s*=\s*{_NUMBER})+(?=[\s.!*]*\Z)"
 )
+_OF_CONDITION = re.compile(rf"[\s,;(]*{_CONDITION}\s*(?:[a-z]+\s+){{0,3}}", re.IGNORECASE)
+_ROWS = re.compile(
+    r"\\begin\{(?P<name>(?:align|gather|equation|multline)(?:ed)?\*?)\}(.*?)\\end\{(?P=name)\}", re.DOTALL
+)
 _NO_SOLUTION = re.compile(
     r"\b(?:has|have|is|are)\s+no\s+(?:(?:real|integer|such|possible)\s+)?(?:solutions?|values?)\b[^.\n\d$]{0,40}[\s.!*]*\Z",
     re.IGNORECASE,
@@ -41,7 +46,7 @@ _NO_SOLUTION = re.compile(
 _EMPHASIS = re.compile(r"(?<![\w)*])\*{1,2}(?=\S)|(?<=\S)\*{1,2}(?![\w(*])")
 _VALUE = rf"(?:\$[^$\n]{{1,200}}\$|\\\(.{{1,200}}?\\\)|{_NUMBER}(?![\w^]))"
 _STATED = re.compile(rf"(?P<values>{_VALUE}(?:{_BETWEEN.pattern}{_VALUE})*)(?P<rest>.*)", re.DOTALL)
-_CONDITION = r"\b(?:where|when|whenever|with|given|provided|assuming|for\s+(?:all|any|every|each|some))\b"
+_SAYS = re.compile(r"\A[^$\\\d]*\b(?:is|are|equals?)\s+(?=\$|\\\()")  # "The product is $84$"
 _REASON = re.compile(
     rf"[\s,;(]*(?:(?:{_CONDITION}|(?:since|because|as(?!\s+well)|by|which|i\.?\s?e|that\s+is|namely|not|achieved|attained|obtained|"
     r"reached|and\s+(?:the\s+)?equality)\b).*|(?:as\s+desired|so|thus|hence|therefore|only|indeed|exactly)\b[^$\d]*)",
@@ -60,7 +65,7 @@ def without_reason(text: str) -> str:
     >>> without_reason("$x+1$, which holds for all $x$."), without_reason("$5$ when $x>0$, $6$ when $x<0$")
     ('$x+1$', '$5$ when $x>0$, $6$ when $x<0$')
     """
-    stated = _STATED.fullmatch(text)
+    stated = _STATED.fullmatch(_SAYS.sub("", text))
     if stated is None or not _REASON.fullmatch(stated["rest"]) or _OPEN.search(stated["rest"]):
         return text
     return stated["values"]
@@ -80,6 +85,7 @@ def find_last_expression(text: str) -> str | None:
     if _NO_SOLUTION.search(text):
         return r"\text{no solution}"
     text = _UNIT_POWER.sub(r" \1^\2", text)
+    text = _ROWS.sub(lambda rows: f" $${_last_chain(rows[2])}$$ ", text)
     matches = list(_MATHS.finditer(text))
     return _find_last_formula(text, matches) if matches else _find_last_plain(text)
 
@@ -88,6 +94,8 @@ def _find_last_formula(text: str, matches: list[re.Match[str]]) -> str:
     """Return the last of the formulas that LaTeX marks, or the number that it is said to be."""
     if behind := _BEHIND.fullmatch(text, matches[-1].end()):
         return behind["value"]
+    while len(matches) > 1 and _OF_CONDITION.fullmatch(text, matches[-2].end(), matches[-1].start()):
+        matches = matches[:-1]  # "$n+1$ for all $n$"
     first = len(matches) - 1
     while first and _BETWEEN.fullmatch(text, matches[first - 1].end(), matches[first].start()):
         first -= 1
@@ -97,6 +105,18 @@ def _find_last_formula(text: str, matches: list[re.Match[str]]) -> str:
     if first and len(listed) == 1 and _ROUNDED.fullmatch(text, matches[first - 1].end(), matches[first].start()):
         return rf"{_inside(matches[first - 1])} \approx {listed[0]}"
     return " ".join(listed) + _find_unit_behind(text, matches[-1].end(), listed[-1])
+
+
+def _last_chain(rows: str) -> str:
+    r"""Return the last row of a display with those before it that it goes on from.
+
+    >>> _last_chain(r"a &= 1 \\ b &= 2 + 3 \\ &= 5")
+    'b = 2 + 3 = 5'
+    """
+    chain: list[str] = []
+    for row in filter(str.strip, re.split(r"\\\\(?:\[[^\]]*\])?", rows.replace("&", ""))):
+        chain = [*chain, row] if chain and re.match(r"\s*(?:=|\\(?:approx|le|ge|equiv)\b)", row) else [row]
+    return " ".join(" ".join(chain).split())
 
 
 def _inside(match: re.Match[str]) -> str:
@@ -128,6 +148,7 @@ def _find_unit_behind(text: str, end: int, value: str) -> str:
 
 def _is_answer(text: str) -> bool:
     """Say whether a text is an expression with at most a unit, or a few words, rather than a sentence."""
+    text = re.sub(r"\b(?:square|cubic)\s+(?=[a-z])", "", text)
     words = len(_WORDS.findall(text))
     if any(sign.isdigit() for sign in text):
         return not words or (words == 1 and not text.lstrip("$\\-+(.")[:1].isalpha())

@@ -9,17 +9,19 @@ from fractions import Fraction
 
 from learnable.data.errors import LearnableError
 from learnable.verifiers.answers.ends import stops_short, without_check
-from learnable.verifiers.answers.extraction import Statement, find_statements, split_first_line
+from learnable.verifiers.answers.extraction import LABEL, Statement, find_statements, split_first_line
 from learnable.verifiers.answers.rules import NO_NUMBER, SEVERAL_NUMBERS, ExtractionRule, missing, narrow
 from learnable.verifiers.answers.values.alternatives import is_same, names_another
 from learnable.verifiers.answers.values.quantities import Quantity, blank_dates, find_quantities
-from learnable.verifiers.answers.values.spelled import read_spelled, write_digits
+from learnable.verifiers.answers.values.spelled import read_spelled, write_numbers
 from learnable.verifiers.answers.values.writing import write_plainly
 
 _SPACED = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?: [0-9]{3})+(?![0-9])")
 _WRAPPING = r"[\s*_`()\[\]{}<>\"'\u2018\u201c=:;,!?#\u2248~]*"
 _OPENING = re.compile(_WRAPPING + r"(?:(?:about|approximately|exactly|roughly|around)\s+)?")
-_OPERATION = re.compile(r"[)\s]*(?:\*\*|[+*/^\u00f7]|-(?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]")
+_OPERATION = re.compile(
+    r"\s*(?:%|percent)?\s+of\s+(?:the\s+)?[$]?[0-9][^\n]{0,20}?\s(?:is|=|equals)\s|[)\s]*(?:\*\*|[+*/^\u00f7]|-(?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]"
+)
 _COMPARED = re.compile(r"\s*(?:[<>\u2264\u2265]=?|\\(?:leq?|geq?)(?![a-z]))\s*[a-zA-Z](?![a-zA-Z]|>)")
 _EQUALS = re.compile(r"[\s)*_`$]*[=\u2248][\s(*_`$]*")
 _COMMAS = re.compile(r"(?<![0-9.,])[0-9]+,[0-9]{1,2}(?![0-9.,])|(?<![0-9.,])[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.])")
@@ -37,12 +39,14 @@ _TWINS = re.compile(
 _OPERAND = re.compile(
     r"(?:[0-9)\u03c0]\s*(?:\*\*|[+*/^\u00f7-]|[xX])|(?:\\pi|(?<![a-zA-Z])[a-zA-Z])\s*(?:\*\*|[*/^\u00f7]))\s*[(]*\Z"
 )
+_ARGUMENT = re.compile(r"(?:\\(?!f?box|text|math|left|bf)[a-z]+\s*\{|\u221a\s*\(?)\s*\Z")  # the 49 of "\sqrt{49}"
 _LIST_LABEL = re.compile(r"^[ \t]*\(?([0-9]{1,3})[.):](?=\s)", re.MULTILINE)
 _RESULT_WORDS = (
     r"is|are|be|was|were|gets?|gives?|makes?|made|equals?|has|have|had|leaves?|left|cost|costs|"
-    r"earns?|needs?|pays?|spends?|takes?|totals?|total of|comes to|becomes?|obtain|find|yields?|about|approximately|"
+    r"earns?|needs?|pays?|spends?|takes?|totals?|total of|becomes?|obtain|find|yields?|about|approximately|"
     r"sold|bought|ate|won|read|saw|ran|drove|spent|paid|(?<![\\a-z])[a-z]{2,}ed|altogether|in total|in all|measures?|"
-    r"comes? out (?:as|to|at)|amounts? to|weighs?|results? in|adds? up to|sums? to|evaluates? to|simplifies to|"
+    r"comes? (?:out (?:as|to|at)|to)|lasts?|amounts? to|weighs?|results? in|adds? up to|sums? to|"
+    r"evaluates? to|simplifies to|"
     r"so|thus|therefore|hence|leaving|giving|making|not\s+[\d.,]+(?:\s+[a-z]+)?,?\s+but|"
     r"est|sont|restent?|vaut|ist|sind|haben|betr\u00e4gt|ergibt|bleiben|kostet|tiene[ns]?|hay|quedan?|cuestan?|"
     r"\u0440\u0430\u0432\u0435?\u043d[\u043e\u0430]?|\u0431\u0443\u0434\u0435\u0442|"
@@ -56,8 +60,8 @@ _BEHIND_RESULT = re.compile(
     re.IGNORECASE,
 )
 _AMONG = re.compile(
-    r"\b(?:(?:in|after|within|during|every|per)|(?:from|on|into|among|inside|of)\s+"
-    r"(?:the|each|all|every|these|those|his|her|their|its|my|our))\s+(?:(?:the|each|all|these|those)\s+)?\Z",
+    r"\b(?:(?:in|after|within|during|every|per)|(?:from|on|into|among|inside|through|of)\s+"
+    r"(?:the|each|all|every|these|those|his|her|their|its|my|our))\s+(?:(?:the|each|all|these|those|original|first)\s+)?\Z",
     re.IGNORECASE,
 )
 _AIM = re.compile(r"\bmore\b[^.\n\d]{0,40}\bto\s+(?:have|reach|get|make|be|fill|complete)\b[^\d\n]{0,20}\Z", re.I)
@@ -200,13 +204,19 @@ def _find_unstated(statements: list[Statement], text: str, decimal: str) -> tupl
         if "\n" in text.strip() or not (quantity := _find_result(text, decimal)):  # "5 apples and 3 pears are 8 in all"
             raise
         return quantity, "last", ""
-    text = without_check(text)
+    text = _first_turn(without_check(text))
     if not stops_short(text) and (quantity := _spelled_result(text, decimal) or _last_result(text, decimal)):
         return quantity, "last", ""
     # A completion of more words is no name with a number.
     if len(text.split()) <= 3 and not text.rstrip().endswith("?") and (quantity := _read_closed(text, decimal)):
         return quantity, "whole", ""  # "Room 12"
     return _find_spelled(statements, text)
+
+
+def _first_turn(text: str) -> str:
+    """Return the text before the next question, which a base model asks itself."""
+    label = next((one for one in LABEL.finditer(text) if re.search(r"[0-9]", text[: one.start()])), None)
+    return text[: label.start()] if label else text
 
 
 def _find_spelled(statements: list[Statement], text: str) -> tuple[Quantity | None, str, str]:
@@ -286,7 +296,7 @@ def _settled(text: str, quantity: Quantity, decimal: str) -> Quantity | None:
         line = text[quantity.end : quantity.end + 500].split("\n", 1)[0]
         result = re.split(r"[.;](?=\s|$)", line.rpartition("=")[2])[0] if "=" in line else ""
         return None if _REJECTED.search(result) else _read_closed(result, decimal)
-    if _OPERAND.search(text, max(0, quantity.start - 12), quantity.start):
+    if _OPERAND.search(text, max(0, quantity.start - 12), quantity.start) or _ARGUMENT.search(text, 0, quantity.start):
         return None
     if names_another(text, quantity, decimal):
         raise SeveralError
@@ -312,18 +322,33 @@ def _last_result(text: str, decimal: str) -> Quantity | None:
     if line.rstrip().endswith("?"):
         return None
     line = _LIST_LABEL.sub("", line)
+    if bold := _only_bold(line, decimal):
+        return bold
     opening = _opening(line, decimal)
     if opening and len(line[opening.end :].split()) <= 2:
         return opening
     return _find_result(line, decimal)
 
 
+def _only_bold(line: str, decimal: str) -> Quantity | None:
+    """Return the only number of a sentence that is in bold: "It takes **8 days** to read the 240 pages."."""
+    bold = re.findall(r"\*\*([^*]+)\*\*", line)
+    return _alone_with_words(bold[0], decimal) if len(bold) == 1 and "=" not in line else None
+
+
+def _alone_with_words(text: str, decimal: str) -> Quantity | None:
+    quantities = list(find_quantities(text, decimal))
+    return quantities[0] if len(quantities) == 1 and not _MATHS.search(_around(text, quantities)) else None
+
+
 def _spelled_result(text: str, decimal: str) -> Quantity | None:
     """Return the result that the last sentence has in words, where it has no digits: "So she has twelve pencils."."""
     sentence = re.split(r"(?<=[.!?])\s+|\n", text.strip())[-1]
-    if re.search(r"[0-9?]|\bone\b", sentence, re.IGNORECASE):
-        return None
-    return _find_result(write_digits(sentence), decimal)
+    return (
+        None
+        if len(sentence) > 300 or re.search(r"[0-9?]", sentence)
+        else _find_result(write_numbers(sentence), decimal)
+    )
 
 
 def _find_result(line: str, decimal: str) -> Quantity | None:

@@ -36,6 +36,21 @@ def write_digits(text: str) -> str:
     return _SPELLED.sub(lambda match: str(sum(_WORTH[word.lower()] for word in match.groups() if word)), text)
 
 
+def write_numbers(text: str) -> str:
+    """Return the text with digits for its numbers in words; "one" alone is none.
+
+    >>> write_numbers("This one has one dozen eggs in two hundred and five boxes")
+    'This one has 12 eggs in 205 boxes'
+    """
+    written, end = [], 0
+    for word in re.finditer(r"\b[a-z]", text, re.IGNORECASE):
+        spelled = open_spelled(text[word.start() :]) if word.start() >= end else None
+        if spelled and spelled[0] != 1:
+            written += [text[end : word.start()], str(spelled[0])]
+            end = word.start() + spelled[1]
+    return "".join([*written, text[end:]])
+
+
 def open_spelled(text: str) -> tuple[Fraction, int] | None:
     """Return the number in words that a text opens with, and where it ends, None for a part of a longer phrase.
 
