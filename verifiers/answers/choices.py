@@ -103,7 +103,7 @@ _REASON = re.compile(r"\b(?:because|since|as|whether|if|not|than|which|for)\b", 
 _OR_BEFORE = re.compile(r"\bor\s+(?:(?:the|option|choice|answer|is)\s+)*[(\[*_`]*\Z", re.IGNORECASE)
 _ENDS = re.compile(r"[)\]\"'*_`]*\s*(?:\Z|[.,;:!?/|&)\]}-]|\n|(?:and|or)\b)", re.IGNORECASE)
 _LABEL_SIGN = re.compile(r"[*_`]*[).:]")
-_VITAMIN = re.compile(r"\b(?:vitamins?|types?|hepatitis)\s+\Z", re.IGNORECASE)
+_NAMED_BY_LETTER = re.compile(r"\b(?:vitamins?|types?|hepatitis)\s+\Z", re.IGNORECASE)  # "vitamin D"
 _WORD = re.compile(r"\w")
 _BOLD = re.compile(r"\*\*[(]?\Z")
 _BOLD_END = re.compile(r"[).:]*\*\*")
@@ -152,14 +152,10 @@ def _marked(text: str, choices: tuple[str, ...]) -> str | None:
     """Return the choice of the only line with a check mark, in a list with one line a choice."""
     if not re.search("[\u2705\u2713\u2714]", text):
         return None
-    lines = [line for line in text.split("\n") if next(_mentions(line, choices), None)]
-    marked = [line for line in lines if re.search("[\u2705\u2713\u2714]", line)]
-    crossed = [line for line in lines if re.search("[\u274c\u2717\u2718]", line)]
-    return (
-        next(_mentions(marked[0], choices)).choice
-        if len(marked) == 1 and crossed and not find_statements(text)
-        else None
-    )
+    lines = [(line, choice) for line in text.split("\n") if (choice := next(_mentions(line, choices), None))]
+    marked = [choice for line, choice in lines if re.search("[\u2705\u2713\u2714]", line)]
+    crossed = [choice for line, choice in lines if re.search("[\u274c\u2717\u2718]", line)]
+    return marked[0].choice if len(marked) == 1 and crossed and not find_statements(text) else None
 
 
 def _read_statements(text: str, choices: tuple[str, ...]) -> Reading | None:
@@ -379,7 +375,9 @@ def _is_bold(text: str, mention: Mention) -> bool:
 
 def _mentions(text: str, choices: tuple[str, ...]) -> Iterator[Mention]:
     for match in _pattern(choices).finditer(text):
-        if not _is_article(text, match) and not _VITAMIN.search(text, max(0, match.start() - 16), match.start()):
+        if not _is_article(text, match) and not _NAMED_BY_LETTER.search(
+            text, max(0, match.start() - 16), match.start()
+        ):
             yield Mention(match[0].casefold(), match.start(), match.end())
 
 

@@ -11,6 +11,7 @@ from learnable.data.errors import LearnableError
 from learnable.verifiers.answers.ends import stops_short, without_check
 from learnable.verifiers.answers.extraction import LABEL, Statement, find_statements, split_first_line
 from learnable.verifiers.answers.rules import NO_NUMBER, SEVERAL_NUMBERS, ExtractionRule, missing, narrow
+from learnable.verifiers.answers.sentences import MAX_SENTENCE
 from learnable.verifiers.answers.values.alternatives import is_same, names_another
 from learnable.verifiers.answers.values.quantities import Quantity, blank_dates, find_quantities
 from learnable.verifiers.answers.values.spelled import read_spelled, write_numbers
@@ -296,7 +297,9 @@ def _settled(text: str, quantity: Quantity, decimal: str) -> Quantity | None:
         line = text[quantity.end : quantity.end + 500].split("\n", 1)[0]
         result = re.split(r"[.;](?=\s|$)", line.rpartition("=")[2])[0] if "=" in line else ""
         return None if _REJECTED.search(result) else _read_closed(result, decimal)
-    if _OPERAND.search(text, max(0, quantity.start - 12), quantity.start) or _ARGUMENT.search(text, 0, quantity.start):
+    if _OPERAND.search(text, max(0, quantity.start - 12), quantity.start) or _ARGUMENT.search(
+        text, max(0, quantity.start - 24), quantity.start
+    ):
         return None
     if names_another(text, quantity, decimal):
         raise SeveralError
@@ -344,11 +347,9 @@ def _alone_with_words(text: str, decimal: str) -> Quantity | None:
 def _spelled_result(text: str, decimal: str) -> Quantity | None:
     """Return the result that the last sentence has in words, where it has no digits: "So she has twelve pencils."."""
     sentence = re.split(r"(?<=[.!?])\s+|\n", text.strip())[-1]
-    return (
-        None
-        if len(sentence) > 300 or re.search(r"[0-9?]", sentence)
-        else _find_result(write_numbers(sentence), decimal)
-    )
+    if len(sentence) > MAX_SENTENCE or re.search(r"[0-9?]", sentence):
+        return None
+    return _find_result(write_numbers(sentence), decimal)
 
 
 def _find_result(line: str, decimal: str) -> Quantity | None:

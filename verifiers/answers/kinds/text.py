@@ -45,8 +45,8 @@ class TextVerifier:
     - `extract`: the rule by which the answer is found (see `rules`). `auto`, the default: the last statement (`boxed`,
       `hashes`, `tag`, `words`, `emphasis`), else the first line where the next one asks the next question, else the
       only line, or several that are a right text together, or what the last sentence says (`whole`): "The capital is
-      Paris.", "Paris is the capital, as is well known.", "He died in Paris.", "Label: Paris"; with none of these words
-      an end of a list, or behind "or" and "not".
+      Paris.", "Paris is the capital, as is well known.", "He died in Paris.", "Label: Paris". What ends a list, or
+      stands behind "or" or "not", is no answer.
       `first` and `last` are the first and the last line.
     - `ignore`: what makes no difference, of "case", "spaces", "punctuation" (around words), "articles" (in front) and
       "accents"; all but the last unless given.
