@@ -6,8 +6,6 @@ import itertools
 import re
 import string
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
 
 from learnable.verifiers.answers.extraction import (
     CLAUSE_END,
@@ -18,10 +16,10 @@ from learnable.verifiers.answers.extraction import (
     split_first_line,
     strip_latex_text,
 )
+from learnable.verifiers.answers.mentions import VERB, Mention, find_mentions
 from learnable.verifiers.answers.option_texts import find_option
 from learnable.verifiers.answers.sentences import find_said, last_sentence
 from learnable.verifiers.answers.statements import find_stated_answer
-from learnable.verifiers.answers.values.quantities import NO_SPACES
 
 NO_CHOICE, SEVERAL_CHOICES = "no choice found", "names several choices"
 Reading = tuple[str | None, str]
@@ -103,26 +101,14 @@ _REASON = re.compile(r"\b(?:because|since|as|whether|if|not|than|which|for)\b", 
 _OR_BEFORE = re.compile(r"\bor\s+(?:(?:the|option|choice|answer|is)\s+)*[(\[*_`]*\Z", re.IGNORECASE)
 _ENDS = re.compile(r"[)\]\"'*_`]*\s*(?:\Z|[.,;:!?/|&)\]}-]|\n|(?:and|or)\b)", re.IGNORECASE)
 _LABEL_SIGN = re.compile(r"[*_`]*[).:]")
-_NAMED_BY_LETTER = re.compile(r"\b(?:vitamins?|types?|hepatitis)\s+\Z", re.IGNORECASE)  # "vitamin D"
+_LINE_LABEL = r"^[ \t*(_-]*[A-Za-z][*_]*[).:]\W*"
+_RIGHT = re.compile(rf"[\u2705\u2713\u2714]|{_LINE_LABEL}(?:correct|right|true)\b", re.IGNORECASE | re.MULTILINE)
+_WRONG = re.compile(
+    rf"[\u274c\u2717\u2718]|{_LINE_LABEL}(?:incorrect|wrong|false|not\s+correct)\b", re.I | re.MULTILINE
+)
 _WORD = re.compile(r"\w")
 _BOLD = re.compile(r"\*\*[(]?\Z")
 _BOLD_END = re.compile(r"[).:]*\*\*")
-_VERB = re.compile(
-    r"\s+(?:is|was|are|because|since|and|or|but|as|would|seems|fits|not|vs|has|over|for|then|must|should|rather|instead|due|"
-    r"which|looks|works|matches|describes|can|cannot|may|might|could|does|will|too|if|only)\b",
-    re.IGNORECASE,
-)
-_PRONOUN = re.compile(r"\s+(?!(?:is|was|because|since|and|or)\b)[^\W\d_]{2,}", re.IGNORECASE)
-_WORD_NEXT = re.compile(r"\s+[^\W\d_]{2,}|[ \t]+[a-z](?!\w)")
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A choice, case folded, where a text names it."""
-
-    choice: str
-    start: int
-    end: int
 
 
 def read_choice(
@@ -141,20 +127,22 @@ def read_choice(
     line, goes_on = split_first_line(text)
     if goes_on and (choice := _only(line, choices)):
         return choice, ""
+    if goes_on and texts and (place := find_option(line, texts)) is not None:
+        return choices[place].casefold(), ""
     if choice := _marked(text, choices):
         return choice, ""
     if texts and (reading := _read_text(text, choices, texts)) is not None:
         return reading
-    return _read_statements(text, choices) or _read_mentions(text, choices)
+    return _read_statements(text, choices) or _readfind_mentions(text, choices)
 
 
 def _marked(text: str, choices: tuple[str, ...]) -> str | None:
     """Return the choice of the only line with a check mark, in a list with one line a choice."""
-    if not re.search("[\u2705\u2713\u2714]", text):
+    if not _RIGHT.search(text):
         return None
-    lines = [(line, choice) for line in text.split("\n") if (choice := next(_mentions(line, choices), None))]
-    marked = [choice for line, choice in lines if re.search("[\u2705\u2713\u2714]", line)]
-    crossed = [choice for line, choice in lines if re.search("[\u274c\u2717\u2718]", line)]
+    lines = [(line, choice) for line in text.split("\n") if (choice := next(find_mentions(line, choices), None))]
+    marked = [choice for line, choice in lines if _RIGHT.search(line)]
+    crossed = [choice for line, choice in lines if _WRONG.search(line)]
     return marked[0].choice if len(marked) == 1 and crossed and not find_statements(text) else None
 
 
@@ -183,7 +171,7 @@ def _read_text(text: str, choices: tuple[str, ...], texts: tuple[str, ...]) -> R
     if not stated and (alone := find_option(text, texts)) is not None:
         return choices[alone].casefold(), ""
     whole = strip_latex_text(stated[-1].text if stated else last_sentence(text))
-    named = next(_mentions(whole, choices), None)
+    named = next(find_mentions(whole, choices), None)
     sign = _TEXT_SIGN.match(whole, named.end) if named and _LEAD.fullmatch(whole, 0, named.start) else None
     place = find_option(whole, texts)
     asserted = _BUT_OTHERS.sub("", whole)
@@ -200,7 +188,7 @@ def _goes_on(text: str, stated: Statement, choices: tuple[str, ...]) -> bool:
     if stated.closed:
         return False
     near = text[stated.start : stated.end + LOOK_BACK]
-    named = list(_mentions(near, choices))
+    named = list(find_mentions(near, choices))
     if any(
         _OTHER_CASE.fullmatch(near, named[0].end, other.start) for other in named if other.choice != named[0].choice
     ):
@@ -208,8 +196,8 @@ def _goes_on(text: str, stated: Statement, choices: tuple[str, ...]) -> bool:
     return not _is_labelled(near, named) and any(named[0] in link for link in _chains(near, named))
 
 
-def _read_mentions(text: str, choices: tuple[str, ...]) -> Reading:
-    named = list(_mentions(text, choices))
+def _readfind_mentions(text: str, choices: tuple[str, ...]) -> Reading:
+    named = list(find_mentions(text, choices))
     chosen = [mention for mention in _unlisted(text, named, choices) if not _is_ruled_out(text, mention)]
     if not chosen:
         return None, SEVERAL_CHOICES if len({mention.choice for mention in named}) > 1 else NO_CHOICE
@@ -235,7 +223,7 @@ def _is_open(text: str, last: Mention, chosen: list[Mention], choices: tuple[str
 def _statements(text: str, choices: tuple[str, ...]) -> list[Statement]:
     """Return the explicit statements with those that a choice's own surroundings make, in order."""
     statements = [one for one in find_statements(text) if one.form != "emphasis"]  # `_read_mentions` looks at it
-    for mention in _mentions(text, choices):
+    for mention in find_mentions(text, choices):
         before = max(0, mention.start - LOOK_BACK)
         confirmed = _CONFIRMED.match(text, mention.end) or _CHOSEN.search(text, before, mention.start)
         if confirmed and not _is_ruled_out(text, mention):
@@ -247,7 +235,7 @@ def _statements(text: str, choices: tuple[str, ...]) -> list[Statement]:
 def _read_statement(stated: Statement, choices: tuple[str, ...]) -> Reading | None:
     """Return what a statement chooses; None where it names no choice at all, or only rules some out."""
     text = strip_latex_text(stated.text)
-    named = list(_mentions(text, choices))
+    named = list(find_mentions(text, choices))
     chosen = [mention for mention in named if not _is_ruled_out(text, mention)]
     if not chosen:
         return None
@@ -294,7 +282,7 @@ def _has_alternative(text: str, first: Mention, named: list[Mention]) -> bool:
 
 def _only(line: str, choices: tuple[str, ...]) -> str | None:
     """Return the choice that a line holds and nothing else."""
-    named = list(_mentions(line, choices))
+    named = list(find_mentions(line, choices))
     if len(named) != 1 or not _is_alone(line, named[0]):
         return None
     return named[0].choice
@@ -350,7 +338,7 @@ def _labels(text: str, named: list[Mention]) -> list[Mention]:
     for mention in named:
         sign = _LABEL_SIGN.match(text, mention.end)
         on_new_line = not _WORD.search(text, text.rfind("\n", 0, mention.start) + 1, mention.start)
-        if sign and (on_new_line or ")" in sign[0]) and not _VERB.match(text, sign.end()):
+        if sign and (on_new_line or ")" in sign[0]) and not VERB.match(text, sign.end()):
             labels.setdefault(mention.choice, mention)
     return list(labels.values())
 
@@ -371,46 +359,3 @@ def _is_bold(text: str, mention: Mention) -> bool:
         "]",
     )
     return bool(bold) or brackets
-
-
-def _mentions(text: str, choices: tuple[str, ...]) -> Iterator[Mention]:
-    for match in _pattern(choices).finditer(text):
-        if not _is_article(text, match) and not _NAMED_BY_LETTER.search(
-            text, max(0, match.start() - 16), match.start()
-        ):
-            yield Mention(match[0].casefold(), match.start(), match.end())
-
-
-def _is_article(text: str, match: re.Match[str]) -> bool:
-    """Whether a single letter is the article "a" or the pronoun "I" rather than a choice."""
-    letter = match[0]
-    if letter in "Ii":
-        return _PRONOUN.match(text, match.end()) is not None
-    if letter not in "Aa" or _VERB.match(text, match.end()):
-        return False
-    return _WORD_NEXT.match(text, match.end()) is not None
-
-
-@lru_cache(maxsize=1024)
-def _pattern(choices: tuple[str, ...]) -> re.Pattern[str]:
-    # The longest first, so that "<=" is not read as "<" nor "New York" as "New".
-    longest_first = sorted(choices, key=len, reverse=True)
-    return re.compile("|".join(_whole_word(choice.strip()) for choice in longest_first), re.IGNORECASE)
-
-
-def _whole_word(choice: str) -> str:
-    before, after = "", ""
-    no_word_before, no_word_after = (
-        rf"(?<![^\W_{NO_SPACES}])(?<![^\W_]_)",
-        rf"(?![^\W_{NO_SPACES}])(?!_[^\W_])",
-    )  # an underline may be emphasis
-    if choice[0].isalnum():
-        before = no_word_before + (r"(?<![0-9][.,])(?<!-)" if choice[0].isdigit() else r"(?<!\w['\u2019])")
-    if choice[-1].isalnum():
-        after = no_word_after + (r"(?![.,][0-9])" if choice[-1].isdigit() else "")
-    if len(choice) == 1 and choice.isalpha():  # no part of "e.g.", "I'm" or "B-side"
-        before, after = (
-            before + r"(?<![^\W\d_]\.)(?<!\w-)(?<!\u00b0)(?<!\u00b0 )",
-            after + r"(?!['\u2019]\w)(?!\.\w)(?!-\w)",
-        )
-    return before + re.escape(choice) + after

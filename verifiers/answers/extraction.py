@@ -304,6 +304,8 @@ def _emphasised(text: str) -> list[Statement]:
     matches = list(_EMPHASIS.finditer(text, max(start, end - MAX_STATED), end))
     if not matches:
         return []
+    if len(matches[-1]["mark"]) == 1 and any(len(one["mark"]) > 1 for one in matches):  # a title in italics
+        return []
     first, stop = matches[-1].span()
     if not _AFTER_EMPHASIS.match(text, stop, end) or _DENIED.search(text, stop, end):
         return []

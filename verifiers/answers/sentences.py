@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 MAX_SENTENCE = 300  # characters of a sentence that says it
 MAX_ENDING = 1200  # characters of a text in which its last sentence is looked for
@@ -26,12 +28,15 @@ _BOLD_FIRST = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _CONTRAST = re.compile(
-    r",\s+(?:not|rather\s+than|unlike|instead\s+of|(?:and|while)\s+the\s+(?:second|next|third|other))\b", re.I
+    r",\s+(?:not|rather\s+than|unlike|instead\s+of|(?:and|while)\s+the\s+(?:second|next|third|other)|"
+    r"(?:closely\s+)?(?:followed|preceded|joined|accompanied))\b",
+    re.IGNORECASE,
 )
 _ONLY_BOLD = re.compile(
-    r"(?:(?!\*\*|\b(?:not|or)\b).)*\s\*\*(?P<answer>[^*]+)\*\*(?:(?!\*\*|\b(?:not|or|but)\b).)*", re.IGNORECASE
+    r"(?:(?:(?!\*\*|\b(?:not|or)\b).)*\s)?\*\*(?P<answer>[^*]+)\*\*(?:(?!\*\*|\b(?:not|or|but)\b).)*", re.IGNORECASE
 )
 _APPOSED = re.compile(r",\s+(?:the|an?|who|which|whose|his|her|their|across|near|close)\b", re.IGNORECASE)
+_PLACE = re.compile(r",\s+(?:on|in|at|under|with)\s+(?:an?|the)\s+\w+[.\s]*\Z", re.IGNORECASE)
 _BEGINS_BEFORE = re.compile(r"(?:to|if|when|in|at|by|after|since|while|for|on|the\s+\w+(?:\s+\w+)?,)\b", re.IGNORECASE)
 _CLAUSE = re.compile(r".*,\s+(?:so|thus|therefore|hence)\b\s*", re.IGNORECASE)
 _HAS_COPULA = re.compile(rf"\b(?:is|are|was|were)\b(?!\s+{_PASSIVE})|['\u2019]s\b", re.IGNORECASE)
@@ -43,14 +48,18 @@ _SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _FIELD = re.compile(
-    r"(?:predicted\s+)?(?:label|class|category|sentiment|emotion|topic|intent|relation(?:ship)?|classification|"
-    r"prediction|verdict|conclusion|output|result|response)\s*[:=]\s*(?P<answer>\S.*?)[.!]?",
+    r"[*_]*(?:predicted\s+)?(?:label|class|category|sentiment|emotion|topic|intent|relation(?:ship)?|classification|"
+    r"prediction|verdict|conclusion|output|result|response)[*_]*\s*[:=][*_]*\s*(?P<answer>\S.*?)[.!]?",
     re.IGNORECASE,
 )
 _FIRST_FIELD = re.compile(rf"{_FIELD.pattern}(?:\s*[^\w\s.,!?\"'*)\]]+)?(?=\n)", re.IGNORECASE)  # an emoji behind it
+_ACTOR = re.compile(  # "Leonardo painted the Mona Lisa."
+    r"(?P<answer>(?-i:[A-Z])[^,;]*?)\s+(?:\w+ed|wrote|won|led|made|built|sang|drew|became)\s+\S[^,;]*", re.IGNORECASE
+)
 _TAIL = re.compile(
     r",\s+(?:the|an?|who|which|where|whose|in\s+which|as|also|known|born|from|after|named|short\s+for|across|near|close|not|"
     r"rather\s+than|unlike|instead\s+of|(?:and|while)\s+the\s+(?:second|next|third|other))\b.*|\s+\(.*|"
+    r"\s+and\s+(?:(?:was|were|is|are|first|later)\s+)?\w+ed\b.*|"
     r"\s+(?:in|on|between|from|during|at|by)\s+(?=(?-i:[A-Z0-9])|the\s+(?:early|late|mid|[0-9])).*",
     re.IGNORECASE,
 )
@@ -66,6 +75,7 @@ _REPLY = re.compile(
     re.IGNORECASE,
 )
 _OPEN = re.compile(rf"{_UNSURE}|\b(?:not|never|no|nor|neither)\b|n['\u2019]t\b", re.IGNORECASE)
+_LABELS = re.compile(r"label|answer|category|class|sentiment|topic|intent|result|output|prediction", re.IGNORECASE)
 _QUESTIONS = re.compile(r"\A(?:[^\n]*\?\s*\n\s*)+(?:(?:a|answer)\s*:\s*)?(?=\S)", re.IGNORECASE)
 _EXPLAINED = re.compile(
     r"\n[ \t]*(?:explanation|reason(?:ing)?|rationale|justification|confidence|note)\s*:.*", re.I | re.DOTALL
@@ -103,6 +113,8 @@ def find_said(text: str) -> Iterator[str]:
     bare = _EXPLAINED.sub("", _QUESTIONS.sub("", text.strip(), count=1)).strip()
     if bare != text.strip() and "\n" not in bare:
         yield bare
+    if bare.startswith("{"):
+        yield from _find_field(bare)
     if first := (_FIRST_FIELD.match(bare) or _BOLD_FIRST.match(bare)) if "\n" in bare[:MAX_SENTENCE] else None:
         yield first["answer"]
         return
@@ -128,8 +140,24 @@ def _find_in_sentence(sentence: str) -> Iterator[str]:
         for part in filter(None, parts):
             yield from _without_tail(part["answer"])
         if not (any(parts) or "(" in sentence or _HAS_COPULA.search(sentence)):
-            apposed = list(_APPOSED.finditer(sentence))[bool(_BEGINS_BEFORE.match(sentence)) :]
-            yield from _find_ends(sentence[: apposed[-1].start()] if apposed else sentence)
+            yield from _find_roles(sentence)
+
+
+def _find_roles(sentence: str) -> Iterator[str]:
+    """Yield what a sentence without "is" ends with, and whose deed it tells."""
+    apposed = list(_APPOSED.finditer(sentence))[bool(_BEGINS_BEFORE.match(sentence)) :]
+    yield from _find_ends(sentence[: apposed[-1].start()] if apposed else sentence)
+    if place := _PLACE.search(sentence):
+        yield from _find_ends(sentence[: place.start()])
+    if actor := _ACTOR.fullmatch(sentence):
+        yield actor["answer"]
+
+
+def _find_field(text: str) -> Iterator[str]:
+    """Yield what the label of a JSON object is."""
+    with suppress(ValueError):
+        found = json.loads(text)
+        yield from (str(value) for key, value in found.items() if _LABELS.fullmatch(key) and isinstance(value, str))
 
 
 def find_in_statement(stated: str) -> Iterator[str]:
