@@ -11,7 +11,7 @@ from learnable.verifiers.answers.values.quantities import NO_SPACES
 
 VERB = re.compile(
     r"\s+(?:is|was|are|because|since|and|or|but|as|would|seems|fits|not|vs|has|over|for|then|must|should|rather|instead|due|"
-    r"which|looks|works|matches|describes|can|cannot|may|might|could|does|will|too|if|only)\b",
+    r"which|looks|works|matches|describes|can|cannot|may|might|could|does|will|too|if|only|to)\b",
     re.IGNORECASE,
 )
 _PRONOUN = re.compile(r"\s+(?!(?:is|was|because|since|and|or)\b)[^\W\d_]{2,}", re.IGNORECASE)
