@@ -164,7 +164,7 @@ def find_in_statement(stated: str) -> Iterator[str]:
     """Yield what a statement in words may give: all of it, a reply, or what comes before an aside.
 
     >>> list(find_in_statement("Ada Lovelace, who wrote it in 1843")), list(find_in_statement("no, there isn't"))
-    (['Ada Lovelace, who wrote it in 1843', 'Ada Lovelace', 'Ada Lovelace'], ["no, there isn't", 'no'])
+    (['Ada Lovelace, who wrote it in 1843', 'Ada Lovelace'], ["no, there isn't", 'no'])
     """
     yield from _without_tail(stated)
     if reply := _REPLY.fullmatch(stated):
