@@ -11,6 +11,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.progress import Silence, progress, watched_by
 from learnable.data.store import Store
 from learnable.flows.curation import pipeline as curation
+from learnable.flows.curation.goal import is_endless
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.engines import engine_for, policy_for, stop_engines
@@ -190,7 +191,8 @@ def _is_engine_needed(settings: CurateSettings, store: Store) -> bool:
     """Whether the ledger lacks rollouts; the same look finds bad input early."""
     with watched_by(Silence()):  # the run itself will say it
         prompts = read_prompts(settings)
-    return is_anything_missing(start_run(settings, policy_for(settings), store), prompts)
+    run, endless = start_run(settings, policy_for(settings), store), is_endless(settings, len(prompts.prompts))
+    return is_anything_missing(run, prompts, endless=endless)
 
 
 def _train_on(report: CurationReport, train: TrainSettings) -> CurationReport:

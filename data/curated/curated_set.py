@@ -81,7 +81,8 @@ class CuratedSet:
     def read(self, part: str, families: Collection[str] = (), columns: Sequence[str] | None = None) -> pa.Table:
         """Return the rows of a part, of all families or of the named ones.
 
-        Those of `COMBINED` are in an order that the set's seed draws. Raises `LearnableError` for a shard that is not
+        Those of `COMBINED` are in an order that the set's seed draws. What else reads rows here calls this, so that who
+        has a part already, as a training has, hands it out instead. Raises `LearnableError` for a shard that is not
         readable Parquet, and as `read_rejected` does.
         """
         if part in COMBINED:

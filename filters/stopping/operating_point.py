@@ -84,16 +84,16 @@ def match_fixed(
     blocks: Sequence[int] = BLOCKS,
     ess_per_rollout: float = 1.0,
     precision: float | None = None,
-    any_recall: bool = False,
+    recall: float | None = None,
     reference_group: int = REFERENCE_GROUP,
 ) -> StoppingRule:
     """Return the cheapest rule that under `belief` matches the precision and the recall of a fixed group.
 
     A fixed group is judged by its mean alone, each rollout with the effective size `ess_per_rollout`, at most 10.
-    `precision`, where given, is aimed at instead of the fixed group's, which counts as `MIN_PRECISION`
-    at least. With `any_recall` the cheapest rule is that of the fewest rollouts for each kept prompt in the band, for
-    whoever wants a number of prompts and has a pool to choose from. Where no rule within `max_group` is that good, each
-    error is priced at `USUAL_LOSS`.
+    `precision`, where given, is aimed at instead of the fixed group's, which counts as `MIN_PRECISION` at least. So is
+    a smaller `recall`, which is enough for whoever wants a number of prompts and has a pool to choose from; 0 asks for
+    the fewest rollouts for each kept prompt in the band. Where no rule within `max_group` is that good, each error is
+    priced at `USUAL_LOSS`.
 
     Precision and recall are two linear constraints on a table's expected false keeps and false drops. Their Lagrange
     multipliers are the two losses; the shares of the tables found are a linear programme (Altman, 1999, "Constrained
@@ -108,7 +108,7 @@ def match_fixed(
         blocks=blocks,
         ess_per_rollout=ess_per_rollout,
         precision=precision,
-        any_recall=any_recall,
+        recall=recall,
         reference_group=reference_group,
     )
     return rule
@@ -123,7 +123,7 @@ def match_fixed_together(
     blocks: Sequence[int] = BLOCKS,
     ess_per_rollout: float = 1.0,
     precision: float | None = None,
-    any_recall: bool = False,
+    recall: float | None = None,
     reference_group: int = REFERENCE_GROUP,
     unsampled: Sequence[bool] = (),
 ) -> list[StoppingRule]:
@@ -137,7 +137,7 @@ def match_fixed_together(
     ess = min(ess_per_rollout, 10.0)
     fixed = mix_outcomes([compute_fixed_outcome(each, band, round(reference_group * ess)) for each in beliefs], weights)
     aim = min((max(fixed.precision, MIN_PRECISION) if precision is None else precision) + PRECISION_MARGIN, 1.0)
-    recall = None if any_recall else min(fixed.recall + RECALL_MARGIN, 1.0)
+    most = min(fixed.recall + RECALL_MARGIN, 1.0)
     lattices = [Lattice(each, band, max_group, blocks, ess) for each in beliefs]
 
     def try_losses(losses: Values) -> list[StoppingOutcome]:
@@ -146,13 +146,13 @@ def match_fixed_together(
             by_stratum[number] = [StoppingOutcome(0.0, 0.0, 0.0, each.in_band) for each in by_stratum[number]]
         return [mix_outcomes(outcomes, weights) for outcomes in zip(*by_stratum, strict=True)]
 
-    tables = _search_losses(try_losses, aim, recall)
+    tables = _search_losses(try_losses, aim, most if recall is None else min(recall, most))
     solvers = [partial(StoppingTable.solve, each, band, max_group, blocks, ess_per_rollout=ess) for each in beliefs]
     return [_make_rule(tables, solve) for solve in solvers]
 
 
 def _search_losses(
-    try_losses: Callable[[Values], list[StoppingOutcome]], precision: float, recall: float | None
+    try_losses: Callable[[Values], list[StoppingOutcome]], precision: float, recall: float
 ) -> list[tuple[float, float, float]]:
     """Return the tables that reach the aims at the fewest rollouts: losses of a false keep and drop, and the share."""
     first = np.geomspace(1, 20_000, 12)  # of one false keep or drop, in rollouts
@@ -189,7 +189,7 @@ def _make_rule(
 
 
 def _find_shares(
-    outcomes: Sequence[StoppingOutcome], precision: float, recall: float | None
+    outcomes: Sequence[StoppingOutcome], precision: float, recall: float
 ) -> tuple[dict[int, float], float]:
     """Return the tables to follow, as places in `outcomes`, with the share of prompts for each, and what the aims miss.
 
@@ -197,7 +197,7 @@ def _find_shares(
     """
     rollouts, kept, right = np.array([(o.rollouts, o.kept, o.kept_in_band) for o in outcomes]).T
     missing = [precision * kept - right]
-    if recall is None:
+    if recall == 0:
         scale = right / max(float(right.max()), 1e-12)
     else:
         missing, scale = [*missing, recall * outcomes[0].in_band - right], np.ones(len(outcomes))

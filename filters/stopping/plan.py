@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from learnable.filters.stopping.schedule import MIN_YIELD, Schedule
 from learnable.filters.stopping.table import CONTINUE, list_block_ends
 
 SIMULATIONS = 2000
+DEARER = 1.5  # the last prompts in the band that a pool has; of Beta(.3, .3), 1,100 to 1,350 prompts and a goal of 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,16 @@ class _Outlook:
     tokens: Values
 
 
+class _Ahead(NamedTuple):
+    """Draws of what is still to come, shape (simulations,) each: new prompts, kept ones, whether they are enough."""
+
+    prompts: Values
+    kept: Indices
+    reached: Flags
+    rollouts: Values
+    tokens: Values
+
+
 def plan_ahead(schedule: Schedule, tokens: Values, *, endless: bool = False, seed: int = 0) -> SamplingPlan:
     """Forecast the rest of a schedule that has judged its pilot: up to its goal, or through its pool without one.
 
@@ -100,15 +112,48 @@ def plan_ahead(schedule: Schedule, tokens: Values, *, endless: bool = False, see
     """
     rng = np.random.default_rng(seed)
     looked = np.flatnonzero(schedule.requested > 0)
-    outlook = _forecast(schedule, looked, tokens)
     new = (schedule.requested == 0) & ~schedule.find_waiting()
+    left = np.inf if endless else float(new.sum())
+    outlook = _forecast(schedule, looked, tokens)
+    new_prompts = _draw_new(schedule, looked, outlook, new, rng)
+    ahead = _draw_ahead(schedule, looked, outlook, new_prompts, schedule.budget.want, left, rng)
+    if not endless and schedule.budget.want is not None:
+        ahead = _go_back(schedule, looked, tokens, new, ahead, rng)
+    return _sum_up(schedule, looked, ahead, outlook.tokens)
+
+
+def _draw_new(schedule: Schedule, looked: Indices, outlook: _Outlook, new: Flags, rng: np.random.Generator) -> Values:
+    """Draw what `_draw_family` does for the mix of families that the new prompts are of, or the pool without any."""
     left = np.bincount(schedule.cell[new], minlength=len(schedule.cells))
     mix = left if left.any() else np.bincount(schedule.cell, minlength=len(schedule.cells))
     simulated = np.zeros((4, SIMULATIONS))
     for number in np.flatnonzero(mix):
         members = schedule.cell[looked] == number
         simulated += mix[number] / mix.sum() * _draw_family(outlook, members, rng)
-    return _add_up(schedule, looked, outlook, simulated, np.inf if endless else float(left.sum()), rng)
+    return simulated
+
+
+def _go_back(
+    schedule: Schedule, looked: Indices, tokens: Values, new: Flags, ahead: _Ahead, rng: np.random.Generator
+) -> _Ahead:
+    """Return what lies ahead where groups go on again if the pool falls short of the goal at first.
+
+    What that takes lies between this and the whole pool at the highest recall, by the kept prompts that lack.
+    """
+    short = ~ahead.reached & (ahead.kept >= MIN_YIELD * len(schedule.requested))  # else the goal is given up
+    if not short.any() or (schedule.recall or 0.0) > 0:
+        return ahead
+    want = schedule.budget.want or 0
+    outlook = _forecast(schedule, looked, tokens, recall=1.0)
+    new_prompts = _draw_new(schedule, looked, outlook, new, rng)
+    most = _draw_ahead(schedule, looked, outlook, new_prompts, None, float(new.sum()), rng)
+    reached = most.kept >= want
+    share = np.clip((want - ahead.kept) / np.maximum(most.kept - ahead.kept, 1), 0, 1) ** DEARER
+    rollouts = ahead.rollouts + share * np.maximum(most.rollouts - ahead.rollouts, 0)
+    of_tokens = ahead.tokens + share * np.maximum(most.tokens - ahead.tokens, 0)
+    kept = np.where(reached, want, np.clip(most.kept, ahead.kept, want - 1))
+    then = _Ahead(ahead.prompts, kept, reached, rollouts, of_tokens)
+    return _Ahead(*(np.where(short, *pair) for pair in zip(then, ahead, strict=True)))
 
 
 def plan_fixed(prompts: int, group_size: int, stored: int, tokens: float | None) -> SamplingPlan:
@@ -119,20 +164,22 @@ def plan_fixed(prompts: int, group_size: int, stored: int, tokens: float | None)
     return SamplingPlan(None, 1.0, exactly(prompts), None, exactly(rollouts), all_tokens, ahead, stored)
 
 
-def _forecast(schedule: Schedule, looked: Indices, tokens: Values) -> _Outlook:
+def _forecast(schedule: Schedule, looked: Indices, tokens: Values, recall: float | None = None) -> _Outlook:
+    """Return the outlook by the rules as they are, or, if it is given, at another recall."""
     columns = np.zeros((4, len(looked)))
     for number, name in enumerate(schedule.cells):
         members = np.flatnonzero(schedule.cell[looked] == number)
         if len(members):
-            columns[:, members] = _forecast_cell(schedule, name, looked[members])
+            columns[:, members] = _forecast_cell(schedule, name, looked[members], recall)
     known = tokens[looked]
     usual = float(np.nanmean(known)) if np.isfinite(known).any() else 0.0
     return _Outlook(*np.vstack([columns, np.nan_to_num(known, nan=usual)]))
 
 
-def _forecast_cell(schedule: Schedule, cell: str, rows: Indices) -> Values:
+def _forecast_cell(schedule: Schedule, cell: str, rows: Indices, recall: float | None) -> Values:
     """Return the outlook of the prompts of a family or a stratum but for their tokens, shape (4, prompts)."""
-    rule, family_prior, uniforms = schedule.rules[cell], schedule.family_priors[cell], schedule.uniforms[rows]
+    family_prior, uniforms = schedule.family_priors[cell], schedule.uniforms[rows]
+    rule = schedule.rules[cell] if recall is None else schedule.match(family_prior, recall)
     min_kept_group = schedule.group_size if schedule.budget.top_up else 0
     n, mean, variance = schedule.measure(rows)
     keep, further = rule.forecast_groups(uniforms, n, n * mean, min_kept_group)
@@ -141,7 +188,7 @@ def _forecast_cell(schedule: Schedule, cell: str, rows: Indices) -> Values:
         rewards = schedule.list_rewards(rows)
         p_min_std = assess(family_prior, schedule.band, n, mean, variance, rewards).p_min_std
         keep, new_keep = keep * p_min_std, new_keep * p_min_std
-    stopped = schedule.stopped[rows]
+    stopped = schedule.stopped[rows] & (recall is None)
     keep = np.where(stopped, np.isin(rows, schedule.find_certified()), keep)
     further = np.where(stopped, keep * np.maximum(min_kept_group - schedule.requested[rows], 0), further)
     return np.array([np.clip(keep, 0, 1), further, np.clip(new_keep, 0, 1), new_rollouts])
@@ -180,40 +227,50 @@ def _draw_family(outlook: _Outlook, members: Values, rng: np.random.Generator) -
     return simulated.T
 
 
-def _add_up(
-    schedule: Schedule, looked: Indices, outlook: _Outlook, new: Values, left: float, rng: np.random.Generator
-) -> SamplingPlan:
+def _draw_ahead(
+    schedule: Schedule,
+    looked: Indices,
+    outlook: _Outlook,
+    new: Values,
+    want: int | None,
+    left: float,
+    rng: np.random.Generator,
+) -> _Ahead:
     """Draw how many of the `left` prompts like `new` ones are looked at, and what they come to with those that were."""
     rate, each_new, squares, new_tokens = new
     kept = (rng.random((SIMULATIONS, len(looked))) < outlook.keep).sum(axis=1)
-    begun = _draw_begun(schedule, outlook, kept, rng)
+    begun = _draw_begun(schedule, outlook, kept, want, rng)
     # How many prompts a smaller yield takes is more than can be counted.
-    prompts, kept, reached = _draw_search(schedule.budget.want, kept, np.maximum(rate, 1e-6), left, rng)
+    prompts, kept, reached = _draw_search(want, kept, np.maximum(rate, 1e-6), left, rng)
     variance = np.maximum(squares - each_new**2, 0) * np.where(np.isfinite(prompts), prompts, 0)
     ahead = np.maximum(prompts * each_new + np.sqrt(variance) * rng.standard_normal(SIMULATIONS), 0)
     each = np.average(outlook.tokens, weights=outlook.further + 1e-9)
-    tokens = begun * each + ahead * new_tokens / each_new
-    requested = schedule.requested[looked]
-    has_tokens = bool(outlook.tokens.any())
+    return _Ahead(prompts, kept, reached, begun + ahead, begun * each + ahead * new_tokens / each_new)
+
+
+def _sum_up(schedule: Schedule, looked: Indices, ahead: _Ahead, each_tokens: Values) -> SamplingPlan:
+    requested, has_tokens = schedule.requested[looked], bool(each_tokens.any())
     return SamplingPlan(
         want=schedule.budget.want,
-        chance=float(reached.mean()),
-        prompts=Estimate.of(len(looked) + prompts),
-        kept=Estimate.of(np.maximum(kept, float(len(schedule.find_certified())))),
-        rollouts=Estimate.of(requested.sum() + begun + ahead),
-        tokens=Estimate.of(requested @ outlook.tokens + tokens) if has_tokens else None,
-        tokens_ahead=Estimate.of(tokens) if has_tokens else None,
+        chance=float(ahead.reached.mean()),
+        prompts=Estimate.of(len(looked) + ahead.prompts),
+        kept=Estimate.of(np.maximum(ahead.kept, float(len(schedule.find_certified())))),
+        rollouts=Estimate.of(requested.sum() + ahead.rollouts),
+        tokens=Estimate.of(requested @ each_tokens + ahead.tokens) if has_tokens else None,
+        tokens_ahead=Estimate.of(ahead.tokens) if has_tokens else None,
         spent_rollouts=int(requested.sum()),
     )
 
 
-def _draw_begun(schedule: Schedule, outlook: _Outlook, kept: Indices, rng: np.random.Generator) -> Values:
+def _draw_begun(
+    schedule: Schedule, outlook: _Outlook, kept: Indices, want: int | None, rng: np.random.Generator
+) -> Values:
     """Draw the rollouts that the prompts which were looked at still take, of which `kept` are kept if all go on.
 
     A goal that needs fewer ends the run before all of them are done. What one takes has a standard deviation of about
     its mean.
     """
-    want, now = schedule.budget.want, len(schedule.find_certified())
+    now = len(schedule.find_certified())
     share = np.ones(SIMULATIONS) if want is None else np.clip((want - now) / np.maximum(kept - now, 1), 0, 1)
     total, squares = outlook.further.sum() * share, (outlook.further**2).sum() * share
     begun: Values = np.maximum(total + np.sqrt(squares) * rng.standard_normal(SIMULATIONS), 0)

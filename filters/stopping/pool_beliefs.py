@@ -37,6 +37,7 @@ class PoolBeliefs:
     their own. `cell` is the place of each prompt's belief and rule in `cells`, whose names are the keys of
     `family_priors` and `rules`: its family, or its stratum. `rejected` are, in the end, prompts that are rejected by
     the prediction, unsampled. `is_over` says that every prompt has stopped but those that wait for audits of strata.
+    `recall` is what rules aim at: the share of the prompts in the band that are kept, None for that of a fixed group.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class PoolBeliefs:
         self.in_pilot = np.zeros(size, bool)
         self.rejected = np.zeros(size, bool)
         self.is_over = False
+        self.recall = None if budget.want is None else 0.0  # a goal: the fewest rollouts for each that is kept
         self.cells, self.cell = [str(name) for name in self.names], self.family.copy()
         self.strata: dict[str, PredictedStrata] = {}
         self.family_priors: dict[str, FamilyPrior] = {}
@@ -136,6 +138,11 @@ class PoolBeliefs:
                 if self._predictor is not None:
                     self._predict(name, prompts, measured[:, members], anew=solve)
 
+    def aim(self, recall: float) -> None:
+        """Solve rules anew, which keep this share of the prompts in the band, or at most what a fixed group would."""
+        self.recall, self._solved, self._fitted[:] = recall, None, 0
+        self.refit(1)
+
     def _predict(self, name: str, prompts: Indices, measured: Values, *, anew: bool) -> None:
         """Split a family into strata by its sampled prompts, and fit their beliefs; or, unless `anew`, fit alone."""
         if anew and self._predictor is not None:
@@ -158,15 +165,17 @@ class PoolBeliefs:
         prompts = np.flatnonzero(self.requested > 0)
         measured = measure_rows(self.rewards, prompts, np.full(len(prompts), self.budget.max_group))
         is_there = measured[0] > 0
-        return self._match(fit_family_prior(*measured[:, is_there]) if is_there.any() else FamilyPrior())
+        family_prior = fit_family_prior(*measured[:, is_there]) if is_there.any() else FamilyPrior()
+        return self.match(family_prior, self.recall)
 
     def _solve(self, family_prior: FamilyPrior) -> StoppingRule:
         """Return the rule for a family; families that believe the same follow the same."""
         if self._solved is None or self._solved[0] is not family_prior.belief or family_prior.graded:
-            self._solved = family_prior.belief, self._match(family_prior)
+            self._solved = family_prior.belief, self.match(family_prior, self.recall)
         return self._solved[1]
 
-    def _match(self, family_prior: FamilyPrior) -> StoppingRule:
+    def match(self, family_prior: FamilyPrior, recall: float | None) -> StoppingRule:
+        """Return the rule for groups of which this is known, of a recall as `recall` says."""
         return match_fixed(
             family_prior.belief,
             self.band if family_prior.graded else self.band.with_min_std,
@@ -174,7 +183,7 @@ class PoolBeliefs:
             blocks=self.budget.blocks,
             ess_per_rollout=family_prior.variance_model.ess_per_rollout,
             precision=self.budget.precision,
-            any_recall=self.budget.want is not None,
+            recall=recall,
         )
 
     def _assess(self, prompts: Indices) -> tuple[Values, Values]:

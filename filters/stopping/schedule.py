@@ -13,7 +13,7 @@ from learnable.filters.posterior.certificate import FamilyPrior
 from learnable.filters.prediction.strata import Predictor
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.cohorts import DEPTH, Cohorts, Fit
-from learnable.filters.stopping.operating_point import StoppingRule
+from learnable.filters.stopping.operating_point import StoppingRule, mix_outcomes
 from learnable.filters.stopping.pool_beliefs import PoolBeliefs, group_rows
 from learnable.filters.stopping.stratified import merge_orders
 from learnable.filters.stopping.table import CONTINUE, KEEP, list_block_ends
@@ -21,6 +21,7 @@ from learnable.filters.stopping.table import CONTINUE, KEEP, list_block_ends
 ROUND_ROLLOUTS = 4096  # of a round towards a goal, and of the first blocks of the first cohort after the pilot
 MIN_YIELD = 1 / 128  # of new prompts: below it a goal is given up
 ENOUGH_GROUPS_TO_STOP = 384  # groups that must tell of that: 3 in 384 is 1 in 128 (rule of three, 95 % confidence)
+SPARE = 1.02  # of the recall that a goal needs in a pool that is all there is
 _NOTHING = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
@@ -55,7 +56,8 @@ class Schedule(PoolBeliefs):
 
     `opening` counts the rollouts of each prompt's first request, before any of its rewards were known. How many it gets
     after them depends on their rewards; these do not, so they are a fair sample of what the prompt does. `awaited` says
-    which prompts have a request that was not answered yet.
+    which prompts have a request that was not answered yet. `endless` says whether the source has more prompts than the
+    pool: where it has not, a goal that the pool did not reach goes back to groups that were passed over.
     """
 
     def __init__(
@@ -66,9 +68,12 @@ class Schedule(PoolBeliefs):
         budget: SamplingBudget,
         group_size: int = 16,
         predictor: Predictor | None = None,
+        *,
+        endless: bool = False,
     ) -> None:
         super().__init__(families, uniforms, band, budget, group_size, predictor)
-        size = len(uniforms)
+        size, self._is_endless = len(uniforms), endless
+        self._is_silent = np.zeros(size, bool)  # prompts that get no answer
         self.opening: Indices = np.zeros(size, np.int64)
         self.awaited, self._missing = np.zeros(size, bool), 0  # the one counted
         self.cohorts = Cohorts(size)
@@ -170,9 +175,32 @@ class Schedule(PoolBeliefs):
         ends = self._find_ends(going_on)
         room = max(ROUND_ROLLOUTS - int((ends - self.requested[going_on]).sum()), 0)
         fresh = self._fresh(min(room // int(self.block_ends[0]), self._needed(going_on)))
+        if not len(going_on) and not len(fresh):
+            going_on = self._reopen()
+            ends = self._find_ends(going_on)
         return self._request(
             np.concatenate([going_on, fresh]), np.concatenate([ends, np.full(len(fresh), self.block_ends[0])])
         )
+
+    def _reopen(self) -> Indices:
+        """Return groups that go on again: every prompt was looked at, and the goal takes more of those in the band."""
+        groups = np.flatnonzero(~self._is_silent & (self.requested < self.budget.max_group))
+        if self._is_endless or self.gave_up or not ((self.requested > 0) | self.stopped).all():
+            return _NOTHING[0]
+        while not self.goal_reached and (needed := self._find_needed_recall()) > (self.recall or 0.0):
+            self.aim(needed)
+            self.stopped[groups] = False
+            self._judge(groups, self.fit, self.cell)
+            if not self.stopped[groups].all():
+                break
+        reopened: Indices = groups[~self.stopped[groups]]
+        return reopened
+
+    def _find_needed_recall(self) -> float:
+        """Return the recall at which the pool has what the goal needs, by how many are kept at the present one."""
+        cells, prompts = np.unique(self.cell, return_counts=True)
+        now = mix_outcomes([self.rules[self.cells[number]].outcome for number in cells], prompts.tolist()).recall
+        return min(SPARE * now * (self.budget.want or 0) / max(len(self.find_certified()), 1), 1.0)
 
     def _go_on(self, prompts: Indices) -> SamplingRound:
         """Judge groups that have a fit, each by its own, and request the next blocks of those that go on."""
@@ -214,7 +242,7 @@ class Schedule(PoolBeliefs):
 
     def give_up(self, prompts: Indices) -> None:
         """Stop groups that get no answer."""
-        self.stopped[prompts] = True
+        self.stopped[prompts], self._is_silent[prompts] = True, True
 
     @property
     def goal_reached(self) -> bool:

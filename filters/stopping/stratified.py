@@ -33,6 +33,7 @@ class StratifiedSchedule(Protocol):
     rejected: Flags
     strata: dict[str, PredictedStrata]
     is_over: bool
+    recall: float | None
 
     def assess_chances(self, prompts: Indices) -> Values:
         """Return the chance that each prompt belongs in the set."""
@@ -108,7 +109,7 @@ class PredictedStrata:
                 blocks=budget.blocks,
                 ess_per_rollout=prior.variance_model.ess_per_rollout,
                 precision=budget.precision,
-                any_recall=budget.want is not None,
+                recall=schedule.recall,
                 unsampled=unsampled,
             )
 

@@ -86,7 +86,8 @@ def open_sampling(run: Run, prompts: PromptSet, *, endless: bool = False) -> Ite
     settings, pool = run.settings, prompts.prompts
     families, uniforms = pool.families, hash_to_uniforms(pool.prompt_ids)
     predictor = _find_predictor(run, pool)
-    schedule = Schedule(families, uniforms, settings.band, settings.budget, settings.group_size, predictor)
+    band, budget, group_size = settings.band, settings.budget, settings.group_size
+    schedule = Schedule(families, uniforms, band, budget, group_size, predictor, endless=endless)
     table, watch = RewardTable(schedule, pool, settings), ErrorWatch()
     with (
         open_judges(run, prompts.verifiers, watch.see) as judges,
@@ -112,9 +113,9 @@ def _find_predictor(run: Run, pool: Sequence[Prompt]) -> TextPredictor | None:
     return TextPredictor(PromptFeatures(pool, settings.predict_from, others))
 
 
-def is_anything_missing(run: Run, prompts: PromptSet) -> bool:
+def is_anything_missing(run: Run, prompts: PromptSet, *, endless: bool = False) -> bool:
     """Whether the engine is needed. Scores that the ledger lacks are made on the way."""
-    with open_sampling(run, prompts) as sampling:
+    with open_sampling(run, prompts, endless=endless) as sampling:
         return sampling.run(until_missing=True)
 
 

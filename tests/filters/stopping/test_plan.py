@@ -167,6 +167,22 @@ def test_a_source_that_holds_too_few_says_so() -> None:
     assert holds(plan.kept, kept)
 
 
+def test_a_pool_that_holds_enough_if_groups_go_on_again_is_forecast_so() -> None:
+    hits = []
+    for seed in range(4):
+        rates = np.random.default_rng([seed, 9]).beta(0.3, 0.3, 300)
+        pool = Pool.of_bernoulli(rates, SamplingBudget(want=68), seed=seed)
+        plan, endless = pool.plan(seed=seed), pool.plan(endless=True, seed=seed)
+        _, rollouts, kept = pool.finish()
+        assert kept >= 68
+        assert plan.chance > 0.2
+        assert plan.rollouts.high
+        hits.append(holds(plan.rollouts, rollouts))
+        assert endless.prompts.high
+        assert endless.prompts.high > 300
+    assert np.mean(hits) >= 0.75
+
+
 def test_a_hopeless_pilot_has_no_upper_end() -> None:
     never = Pool.of_bernoulli(np.zeros(400), SamplingBudget(want=50))
     endless, whole = never.plan(endless=True), never.plan()

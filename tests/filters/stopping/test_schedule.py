@@ -31,12 +31,18 @@ class Pool:
     """Prompts with known pass rates, whose answers are drawn ahead of time."""
 
     def __init__(
-        self, rates: Rates, budget: SamplingBudget = SMALL, seed: int = 0, families: list[str] | None = None
+        self,
+        rates: Rates,
+        budget: SamplingBudget = SMALL,
+        seed: int = 0,
+        families: list[str] | None = None,
+        *,
+        endless: bool = False,
     ) -> None:
         rng = np.random.default_rng(seed)
         self.rates = rates
         names = families or ["f"] * len(rates)
-        self.schedule = Schedule(names, rng.random(len(rates)), Band(), budget)
+        self.schedule = Schedule(names, rng.random(len(rates)), Band(), budget, endless=endless)
         self.answers = (rng.random(self.schedule.rewards.shape) < rates[:, None]).astype(float)
         self.rounds: list[SamplingRound] = []
 
@@ -89,6 +95,39 @@ def test_new_groups_and_continuing_ones_share_a_round(monkeypatch: pytest.Monkey
     assert len(mixed) > 2
     cohorts = np.bincount(pool.schedule.cohorts.of)
     assert cohorts.tolist() == [32, 50, 82, 136]  # each as large as all before it, once they are of 50 or more
+
+
+@pytest.mark.parametrize(("graded", "want"), [(False, 70), (True, 84)])
+def test_a_goal_goes_back_to_groups_that_were_passed_over_where_the_pool_is_all_there_is(
+    graded: bool, want: int
+) -> None:
+    """Some 92 of 300 are in the band, of which the cheapest rule finds fewer than are wanted."""
+    by_endless = {}
+    for endless in (True, False):
+        pool = Pool(beta_rates(300), SamplingBudget(want=want), endless=endless)
+        if graded:
+            means = pool.rates[:, None].clip(0.01, 0.99)
+            pool.answers = np.random.default_rng(1).beta(2 * means, 2 - 2 * means, pool.answers.shape)
+        pool.run()
+        by_endless[endless] = pool
+    passed_over, all_there_is = by_endless[True], by_endless[False]
+    assert len(passed_over.kept) < want <= len(all_there_is.kept)
+    assert (all_there_is.schedule.requested > 0).all()
+    assert passed_over.schedule.requested.sum() < all_there_is.schedule.requested.sum()
+    in_band = [0.2 <= all_there_is.rates[prompt] <= 0.8 for prompt in all_there_is.kept]
+    assert np.mean(in_band) > 0.8
+    silent = Pool(beta_rates(300), SamplingBudget(want=70))
+    silent.schedule.give_up(np.arange(200))
+    assert silent.run().requested[:200].max() <= 8  # those without an answer are not asked again
+
+
+def test_a_goal_that_no_pool_can_reach_ends() -> None:
+    pool = Pool(beta_rates(300), SamplingBudget(want=299))
+    without = Pool(beta_rates(300), SamplingBudget())
+    schedule = pool.run()
+    assert schedule.stopped.all()
+    assert schedule.recall == 1
+    assert len(pool.kept) > 0.9 * len(without.run().find_certified())
 
 
 class InDisorder(Pool):

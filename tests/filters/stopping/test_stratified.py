@@ -66,6 +66,15 @@ def test_a_prediction_without_skill_changes_nothing() -> None:
     assert not other.rejected.any()
 
 
+def test_a_goal_that_strata_passed_over_is_reached_all_the_same() -> None:
+    rates, predicted = draw(400)
+    want = int(0.8 * inside(rates).sum())
+    schedule = run(rates, Told(predicted), SamplingBudget(want=want))
+    assert schedule.goal_reached
+    assert schedule.recall
+    assert inside(rates[schedule.find_certified()]).mean() > 0.8
+
+
 def test_decisions_cost_less_and_are_as_right() -> None:
     rates, predicted = draw(2000)
     plain, schedule = run(rates, None), run(rates, Told(predicted))
