@@ -22,6 +22,7 @@ from learnable.flows.curation.steps import read_prompts
 from learnable.flows.settings import CurateSettings, PromptSettings
 
 PROMPTS, WANT = 6000, 300
+SMALL_POOLS = (1100, 1200, 1350)  # some 320, 350 and 390 prompts in the band
 ROLLOUTS = 12_000  # 8,752 to 10,082 at five seeds; over 15,000 before beliefs were weights on a grid
 ORDERS = ("up", "down", "shuffled")
 MEASURED = ("seconds", "tokens_per_second", "cost")  # of a plan: by the clock
@@ -50,6 +51,40 @@ def order_of_a_file_decides_nothing(seed: int) -> Iterator[Figure]:
         yield at_most(f"parts of the set that differ, {order}", others, 0, "but for `source`, the line in the file")
         yield at_most(f"the plan differs, {order}", plan != plans[0], 0)
         yield at_most(f"prompts of --limit 200 that differ, {order}", len(few ^ limited[0]), 0)
+
+
+def a_goal_is_reached_in_a_small_pool(seed: int) -> Iterator[Figure]:
+    """Prompts of Beta(.3, .3), of which a goal takes most: as many as are wanted, as right, for fewer rollouts."""
+    right = []
+    for number, size in enumerate(SMALL_POOLS):
+        rates = np.clip(np.random.default_rng([seed, number]).beta(0.3, 0.3, size), 0, 1).round(12).tolist()
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            rows = (
+                {"prompt": f"question {x}", "verifier": "simulated", "spec": {"rate": r}} for x, r in enumerate(rates)
+            )
+            (folder / "q.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+            whole = find_learnable(folder, "--seed", str(seed), "--store", "whole")["totals"]
+            report = find_learnable(folder, "--seed", str(seed), "--store", "goal", "--want", str(WANT))
+            kept = [
+                pl.read_parquet(path) for path in _shards(folder, report) if path.name.startswith(("train", "test"))
+            ]
+        for part in kept:
+            right += part["spec"].str.json_path_match("$.rate").cast(pl.Float64).is_between(0.2, 0.8).to_list()
+        totals, wanted = report["totals"], min(WANT, whole["kept"])
+        yield at_least(
+            f"kept of {WANT} wanted in {size:,} prompts",
+            totals["kept"],
+            0.98 * wanted,
+            f"{whole['kept']} without a goal",
+        )
+        yield at_most(
+            f"rollouts in {size:,} prompts",
+            totals["rollouts"],
+            1.05 * whole["rollouts"],
+            "1.05 times a run without a goal",
+        )
+    yield at_least("precision of the kept prompts", float(np.mean(right)), 0.87, "a fixed group of 32 has .895")
 
 
 def no_problem_is_on_both_sides(seed: int) -> Iterator[Figure]:
@@ -143,6 +178,7 @@ def _equal(left: pl.DataFrame, right: pl.DataFrame) -> bool:
 
 CHECKS: tuple[Check, ...] = (
     order_of_a_file_decides_nothing,
+    a_goal_is_reached_in_a_small_pool,
     no_problem_is_on_both_sides,
     no_example_is_a_judged_case,
 )
