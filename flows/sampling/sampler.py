@@ -138,7 +138,7 @@ class AdaptiveSampling:
         self.settings = settings
         self.stored = 0  # rollouts that were in the ledger before
         self._endless = endless
-        self._found = 0  # prompts to keep, as was told
+        self._found = np.zeros(len(self.prompts), bool)  # prompts to keep, as was told
         self._shown = np.zeros(len(self.prompts), bool)  # groups that were told of
         self._told = 0  # new rollouts then
         self._frontier = Frontier(schedule, table, settings, partial(collector.pool.warm_up, collector.versions))
@@ -240,11 +240,12 @@ class AdaptiveSampling:
         kept, _ = self.schedule.find_kept(stopped)
         if not len(kept):
             return
-        self._found += len(kept)
+        self._found &= self.schedule.stopped  # but for groups that go on again
+        self._found[kept] = True
         counted, means, _ = self.schedule.measure(kept[:1])
         text = shorten_reason(" ".join(self.prompts[kept[0]].text.split()), 60)
         reward = f"mean reward {means[0]:.2f} of {counted[0]:.0f} completions"
-        progress().note(f"{self._found:,} found so far, such as {text!r}: {reward}")
+        progress().note(f"{self._found.sum():,} found so far, such as {text!r}: {reward}")
 
     @property
     def generated(self) -> int:
