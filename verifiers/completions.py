@@ -12,7 +12,7 @@ import re
 _BLOCK = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _CLOSE = re.compile(r"</think>", re.IGNORECASE)
 _TURN_END = re.compile(
-    r"(?<=\S)\s*(?:<\|(?:im_end|eot_id|endoftext|end|end_of_text)\|>|<end_of_turn>|</s>).*", re.DOTALL
+    r"(?<=\S)\s*(?:<\|(?:im_end|eot_id|endoftext|end|end_of_text)\|>|<end_of_turn>|</s>(?=\s*(?:<s>|\Z))).*", re.DOTALL
 )
 
 

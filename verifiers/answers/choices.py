@@ -38,8 +38,9 @@ _RULED_OUT_AFTER = re.compile(
     re.IGNORECASE,
 )
 _FIRST_THOUGHT = re.compile(
-    r"\b(?:at\s+first(?:\s+glance)?|initially|tempt(?:ed|ing)\b|(?:one|you|many|some)\s+(?:\w+\s+)?(?:might|may|would|could)\s+"
-    r"(?:think|say|pick|choose))\b[^.;\n]{0,50}\Z",
+    r"\b(?:at\s+first(?:\s+glance)?|initially|tempt(?:ed|ing)\b|"
+    r"(?:one|you|many|some)\s+(?:\w+\s+)?(?:might|may|could)\s+(?:think|say|pick|choose)),?"
+    r"(?:(?!\bbut\b)[^.,:;\n]){0,50}\Z",
     re.IGNORECASE,
 )
 _CONFIRMED = re.compile(
@@ -133,17 +134,18 @@ def read_choice(
         return choice, ""
     if texts and (reading := _read_text(text, choices, texts)) is not None:
         return reading
-    return _read_statements(text, choices) or _readfind_mentions(text, choices)
+    return _read_statements(text, choices) or _read_mentions(text, choices)
 
 
 def _marked(text: str, choices: tuple[str, ...]) -> str | None:
-    """Return the choice of the only line with a check mark, in a list with one line a choice."""
+    """Return the choice of the only line with a check mark, in a list that crosses out all its other lines."""
     if not _RIGHT.search(text):
         return None
     lines = [(line, choice) for line in text.split("\n") if (choice := next(find_mentions(line, choices), None))]
     marked = [choice for line, choice in lines if _RIGHT.search(line)]
     crossed = [choice for line, choice in lines if _WRONG.search(line)]
-    return marked[0].choice if len(marked) == 1 and crossed and not find_statements(text) else None
+    is_only = len(marked) == 1 and len(crossed) == len(lines) - 1 > 0
+    return marked[0].choice if is_only and not find_statements(text) else None
 
 
 def _read_statements(text: str, choices: tuple[str, ...]) -> Reading | None:
@@ -170,7 +172,7 @@ def _read_text(text: str, choices: tuple[str, ...], texts: tuple[str, ...]) -> R
     stated = find_statements(text)
     if not stated and (alone := find_option(text, texts)) is not None:
         return choices[alone].casefold(), ""
-    whole = strip_latex_text(stated[-1].text if stated else last_sentence(text))
+    whole = strip_latex_text(stated[-1].text if stated else text if _statements(text, choices) else last_sentence(text))
     named = next(find_mentions(whole, choices), None)
     sign = _TEXT_SIGN.match(whole, named.end) if named and _LEAD.fullmatch(whole, 0, named.start) else None
     place = find_option(whole, texts)
@@ -196,7 +198,7 @@ def _goes_on(text: str, stated: Statement, choices: tuple[str, ...]) -> bool:
     return not _is_labelled(near, named) and any(named[0] in link for link in _chains(near, named))
 
 
-def _readfind_mentions(text: str, choices: tuple[str, ...]) -> Reading:
+def _read_mentions(text: str, choices: tuple[str, ...]) -> Reading:
     named = list(find_mentions(text, choices))
     chosen = [mention for mention in _unlisted(text, named, choices) if not _is_ruled_out(text, mention)]
     if not chosen:

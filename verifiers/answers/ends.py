@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 
 _CHECKS = (
-    r"(?:(?:(?:sanity|double)[ -])?(?:check(?:ing)?|verification|verify|verifying|proof)[ \t]*[*_]*[ \t]*:|"
+    r"(?:(?:(?:sanity|double)[ -])?(?:check(?:ing)?|verification|verify|verifying)[ \t]*[*_]*[ \t]*:|"
     r"(?:just[ \t]+to|to|we[ \t]+can|let(?:['\u2019]s|[ \t]+us|[ \t]+me))[ \t]+(?:double[ -]?)?(?:check|verify)\b)"
 )
 _FAILS = r"\b(?:not|no|wrong|incorrect|wait|oops|mistake|error|so|thus|therefore|hence|answer)\b|[\u2260]|\\ne"
 _CHECK = re.compile(rf"\n[ \t#>*_]*{_CHECKS}(?!.*(?:{_FAILS})).*\Z", re.IGNORECASE | re.DOTALL)
 _EXPLAINED = re.compile(
     r"\n[ \t#*_]*(?:breakdown|explanation|details|reasoning|justification|here['\u2019]s\s+(?:how|why|the\s+breakdown))"
-    r"[ \t]*[*_]*:?[*_]*[ \t]*\n.*\Z",
+    r"[ \t]*[*_]*:?[*_]*[ \t]*\n(?!.*(?:so|thus|therefore|hence)\b).*\Z",
     re.IGNORECASE | re.DOTALL,
 )
-MAX_BEFORE = 2  # lines of an answer that comes before its explanation
+MAX_BEFORE = 2  # paragraphs of an answer that come before its explanation
 _REMARK = re.compile(
     r"(?<!\s)\s*\((?:including|excluding|counting|since|because|as|note|rounded|not|where|which|for|from|i\.\s?e\.|that\s+is)\b"
     r"[^()\n]{0,160}\)[\s.!*_]*\Z",
@@ -27,7 +27,8 @@ _CUT_OFF = re.compile(
 _GIVES_UP = re.compile(
     r"(?:\b(?:can(?:not|['\u2019]t|\s+not)|unable\s+to|impossible\s+to|not\s+able\s+to)\s+(?:be\s+)?"
     r"(?:determin|answer|solv|say|tell|find|found|help|comput|calculat|assist|provide|know|see)|"
-    r"\b(?:don['\u2019]t|do\s+not)\s+know\b|\b(?:not\s+enough|insufficient)\s+information\b)[^\n]*\Z",
+    r"\b(?:don['\u2019]t|do\s+not)\s+know\b|\b(?:not\s+enough|insufficient)\s+information\b)"
+    r"(?:(?!\b(?:so|thus|therefore|hence|but)\b|:)[^\n])*\Z",
     re.IGNORECASE,
 )
 
@@ -42,7 +43,7 @@ def without_check(text: str) -> str:
     if (check := _CHECK.search(text)) and re.search(r"\w", text[: check.start()]):
         text = text[: check.start()].rstrip()
     explained = _EXPLAINED.search(text)
-    if explained and 0 < len(text[: explained.start()].split("\n\n")) <= MAX_BEFORE and explained.start():
+    if explained and explained.start() and text.count("\n\n", 0, explained.start()) < MAX_BEFORE:
         text = text[: explained.start()].rstrip()
     remark = _REMARK.search(text)
     return text[: remark.start()] if remark and re.search(r"\w", text[: remark.start()]) else text

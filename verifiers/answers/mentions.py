@@ -16,7 +16,7 @@ VERB = re.compile(
 )
 _PRONOUN = re.compile(r"\s+(?!(?:is|was|because|since|and|or)\b)[^\W\d_]{2,}", re.IGNORECASE)
 _WORD_NEXT = re.compile(r"\s+[^\W\d_]{2,}|[ \t]+[a-z](?!\w)")
-_NAMED_BY_LETTER = re.compile(r"\b(?:vitamins?|types?|hepatitis)\s+\Z", re.IGNORECASE)  # "vitamin D"
+_NAMED_BY_LETTER = re.compile(r"\b(?:vitamins?|hepatitis)\s+\Z", re.IGNORECASE)  # "vitamin D"
 
 
 @dataclass(frozen=True, slots=True)

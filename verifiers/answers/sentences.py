@@ -40,6 +40,8 @@ _PLACE = re.compile(r",\s+(?:on|in|at|under|with)\s+(?:an?|the)\s+\w+[.\s]*\Z", 
 _BEGINS_BEFORE = re.compile(r"(?:to|if|when|in|at|by|after|since|while|for|on|the\s+\w+(?:\s+\w+)?,)\b", re.IGNORECASE)
 _CLAUSE = re.compile(r".*,\s+(?:so|thus|therefore|hence)\b\s*", re.IGNORECASE)
 _HAS_COPULA = re.compile(rf"\b(?:is|are|was|were)\b(?!\s+{_PASSIVE})|['\u2019]s\b", re.IGNORECASE)
+_WHOLE = re.compile(rf"\b(?:is|are|was|were)\s+{_PASSIVE}", re.IGNORECASE)  # a statement that is a sentence
+_RELATIVE = re.compile(r",\s|\(|\b(?:who|whose|which|that)\b", re.IGNORECASE)
 _JOINS = set("and or nor than like unlike not no except without but over".split())
 _NAMED = re.compile(r".*\s(?:called|named|by|during)\s+(?P<answer>\S.*?)[.!]?", re.IGNORECASE)
 _SUBJECT = re.compile(
@@ -74,6 +76,12 @@ _REPLY = re.compile(
     rf"(?:it|this|that|these|there|they|he|she|we|i|the|an?)\b|[,.:;!]\s+\w+\s+\w+\s+\w).*",
     re.IGNORECASE,
 )
+_DENIES = re.compile(
+    r"\b(?:nothing|nobody|none|hardly|barely|rarely|seldom|almost|few|lacks?|lacked|fail\w*|"
+    r"refuse\w*|avoid\w*|doubt\w*|opposite|rul(?:e[sd]?|ing)\s+out|"
+    r"recovered|survived|disagree\w*|differ(?:s|ed)?|short\s+of)\b",
+    re.IGNORECASE,
+)
 _OPEN = re.compile(rf"{_UNSURE}|\b(?:not|never|no|nor|neither)\b|n['\u2019]t\b", re.IGNORECASE)
 _LABELS = re.compile(r"label|answer|category|class|sentiment|topic|intent|result|output|prediction", re.IGNORECASE)
 _QUESTIONS = re.compile(r"\A(?:[^\n]*\?\s*\n\s*)+(?:(?:a|answer)\s*:\s*)?(?=\S)", re.IGNORECASE)
@@ -82,7 +90,8 @@ _EXPLAINED = re.compile(
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\b(?:Mr|Dr|St|vs)\.)(?<!\bMrs\.)\s+(?=[A-Z0-9\"'*\u201c])|\n+")
 _MORE_OF_IT = re.compile(  # what is said of the same thing further on
-    r"(?:(?:it|he|she|they)\s+(?!is\b|was\b|are\b|were\b)|it(?:['\u2019]s|\s+is|\s+was)\s+(?:based|also|used|named)\b|"
+    r"(?:(?:it|he|she|they)\s+(?!is\b|was\b|are\b|were\b|became\b|moved\b|(?:has|have|had)\s+(?:\w+ed|become|since)\b)|"
+    r"it(?:['\u2019]s|\s+is|\s+was)\s+(?:based|also|used|named)\b|"
     r"(?:would\s+you|do\s+you|is\s+there|can\s+i|shall\s+i|let\s+me\s+know|i\s+hope|feel\s+free)\b|"
     r"this\s+(?:allows|means|makes|helps|shows|ensures|gives|has)\b)"
     r"(?!.*\b(?:actually|no|not|wait|but|however|rather|instead|sorry|so|thus|hence|therefore)\b)",
@@ -115,6 +124,7 @@ def find_said(text: str) -> Iterator[str]:
         yield bare
     if bare.startswith("{"):
         yield from _find_field(bare)
+        return
     if first := (_FIRST_FIELD.match(bare) or _BOLD_FIRST.match(bare)) if "\n" in bare[:MAX_SENTENCE] else None:
         yield first["answer"]
         return
@@ -124,7 +134,7 @@ def find_said(text: str) -> Iterator[str]:
     yield from _find_in_sentence(_ADVERB.sub("", _ACTUALLY.sub("", last_sentence(bare[-MAX_ENDING:]))))
 
 
-def _find_in_sentence(sentence: str) -> Iterator[str]:
+def _find_in_sentence(sentence: str, *, alone: bool = True) -> Iterator[str]:
     if len(sentence) > MAX_SENTENCE:
         return
     if reasoned := _REASONED.fullmatch(sentence):
@@ -135,11 +145,11 @@ def _find_in_sentence(sentence: str) -> Iterator[str]:
         sentence = sentence[: contrast.start()]
     if bold := _ONLY_BOLD.fullmatch(sentence):
         yield bold["answer"]
-    if not _OPEN.search(sentence):
+    if alone and not _OPEN.search(sentence):
         parts = [pattern.fullmatch(sentence) for pattern in (_FIELD, _OBJECT, _NAMED, _SUBJECT, _IN_JAPANESE)]
         for part in filter(None, parts):
             yield from _without_tail(part["answer"])
-        if not (any(parts) or "(" in sentence or _HAS_COPULA.search(sentence)):
+        if not (any(parts) or "(" in sentence or _HAS_COPULA.search(sentence) or _DENIES.search(sentence)):
             yield from _find_roles(sentence)
 
 
@@ -155,9 +165,11 @@ def _find_roles(sentence: str) -> Iterator[str]:
 
 def _find_field(text: str) -> Iterator[str]:
     """Yield what the label of a JSON object is."""
-    with suppress(ValueError):
+    found: dict[str, object] = {}
+    with suppress(ValueError, RecursionError):
         found = json.loads(text)
-        yield from (str(value) for key, value in found.items() if _LABELS.fullmatch(key) and isinstance(value, str))
+    named = [value for key, value in found.items() if _LABELS.fullmatch(key) and isinstance(value, str)]
+    yield from named if len(named) == 1 else []
 
 
 def find_in_statement(stated: str) -> Iterator[str]:
@@ -170,7 +182,7 @@ def find_in_statement(stated: str) -> Iterator[str]:
     if reply := _REPLY.fullmatch(stated):
         yield reply["answer"]
     else:
-        yield from _find_in_sentence(stated)
+        yield from _find_in_sentence(stated, alone=bool(_WHOLE.search(stated)) and not _RELATIVE.search(stated))
 
 
 def _without_tail(said: str) -> Iterator[str]:

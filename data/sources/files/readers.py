@@ -157,7 +157,7 @@ def _is_json_lines(text: str) -> bool:
 
 
 def _find_list(document: Any, path: Path, split: str | None) -> list[Any]:
-    """Return the rows of a JSON file: a list, the one list of objects in an object, an object by id, or a row alone."""
+    """Return the rows of a JSON file: a list, the one list in an object, an object of rows by their ids, or one row."""
     if isinstance(document, list):
         return document
     if isinstance(document, dict):
@@ -170,16 +170,21 @@ def _find_list(document: Any, path: Path, split: str | None) -> list[Any]:
             )
         if lists:
             return list(next(iter(lists.values())))
-        return list(document.values()) if _is_by_id(document) else [document]
+        return list(document.values()) if split not in document and _is_by_id(document) else [document]
     raise LearnableError(
         f"file {str(path)!r} has no list of rows: write [{{...}}, {{...}}], or one object a line as .jsonl"
     )
 
 
 def _is_by_id(document: dict[str, Any]) -> bool:
-    """Whether an object has a row for each id: objects alone, which have the first one's columns."""
+    """Whether an object maps ids to rows: all its values are objects with the same keys.
+
+    Where those are numbers, the object is one of columns, as pandas writes it.
+    """
     rows = list(document.values())
-    return len(rows) > 1 and all(isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows)
+    if len(rows) < 2 or not all(isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows):
+        return False
+    return not all(key.isdigit() for key in rows[0])
 
 
 def _is_table(value: Any) -> bool:

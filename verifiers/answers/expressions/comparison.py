@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from itertools import accumulate
 
 from learnable.verifiers.answers.expressions.latex import write_formula
@@ -22,6 +23,7 @@ from learnable.verifiers.answers.expressions.parts import (
     is_name,
     read_answer,
 )
+from learnable.verifiers.answers.expressions.whole import is_numeral
 
 MAX_BRACKETS = 12  # brackets in brackets: deeper ones are compared as text
 
@@ -229,14 +231,25 @@ class _Comparison:
             return False
         first, *sides = given.items
         if isinstance(sides[-1], Leaf) and sides[-1].measure.base:
-            return self.parts(gold, sides[-1])  # the sides before it are in base ten
+            return self.parts(gold, sides[-1]) and self._come_to(sides[-1], given.items[:-1])
         if not is_name(first.text) and not _asks_for(first.text, gold.text) and not _OPERATOR.search(first.text):
             sides = [first, *sides]
         if given.signs[-1] == r"\approx":
-            if self.parts(gold, sides[-1]) or self.parts(gold, given.items[-2]):
-                return True
+            exact, rounded = given.items[-2:]
+            if _is_other_number(exact.text, rounded.text):
+                return False
+            if self.parts(gold, rounded) or self.parts(gold, exact):
+                others = sides[:-2] if set(given.signs[:-1]) == {"="} else []
+                is_decimal = "." in exact.text  # which 1/3 may have been rounded to
+                return all(self.parts(exact, one) or (is_decimal and not is_numeral(one.text)) for one in others)
             sides = sides[:-1] if len(sides) > 1 else sides
         return all(self.parts(gold, side) for side in sides)
+
+    def _come_to(self, last: Leaf, sides: Sequence[Part]) -> bool:
+        """Say whether the sides before a number in another base, which are in base ten, come to it where they can."""
+        value = _in_base_ten(last.measure)
+        tens = [side.text for side in sides if isinstance(side, Leaf) and re.fullmatch(r"[-+0-9\s]+", side.text)]
+        return value is None or all(self._values(value, text) for text in tens)
 
     def _chains(self, gold: Relation, given: Relation) -> bool:
         if gold.signs == given.signs and self._in_order(gold.items, given.items):
@@ -265,6 +278,28 @@ class _Comparison:
         if ones is None or others is None or _variable(gold) != _variable(given):
             return False
         return self.parts(ones, others)
+
+
+def _is_other_number(exact: str, rounded: str) -> bool:
+    r"""Say whether of two plain numbers the second one is not the first one, rounded or cut off.
+
+    >>> [_is_other_number(*pair) for pair in (("12", "5"), ("12.67", "12.7"), ("1234", "1200"), (r"\\pi", "3"))]
+    [True, False, False, False]
+    """
+    if not (is_numeral(exact) and is_numeral(rounded)):
+        return False
+    one, other = (Decimal(text.replace(" ", "")) for text in (exact, rounded))
+    zeros = len(rounded) - len(rounded.rstrip("0")) if other else 0
+    step = Decimal(10) ** (int(other.as_tuple().exponent) or zeros)
+    return abs(one - other) * (2 if step >= 1 else 1) > step
+
+
+def _in_base_ten(measure: Measure) -> str | None:
+    """Return a whole number in another base as one in base ten, None for what is none."""
+    try:
+        return str(int(measure.value, int(measure.base)))
+    except ValueError:
+        return None
 
 
 def _asks_for(left: str, value: str) -> bool:

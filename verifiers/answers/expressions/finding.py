@@ -23,7 +23,7 @@ _NUMBERS = re.compile(
 )
 _RESULT = re.compile(r"=\s*([^=\n]+)\Z")
 _BEHIND = re.compile(  # "The angle $AOB$ measures 90 degrees."
-    rf"[^.\n$;]{{0,60}}?\b(?:is|are|was|were|equals?|measures?)\s+(?:exactly\s+)?"
+    rf"[^.,\n$;]{{0,60}}?\b(?:is|are|was|were|equals?|measures?)\s+(?:exactly\s+)?"
     rf"(?P<value>{_NUMBER}(?:\s+[a-z]+(?:\s+[a-z]+)?)?)[\s.!*]*\Z"
 )
 _UNIT_BEHIND = re.compile(r"\s*([a-zA-Z]{2,}(?:\^[23])?)(?![\w])")
@@ -41,6 +41,10 @@ _ROWS = re.compile(
 )
 _NO_SOLUTION = re.compile(
     r"\b(?:has|have|is|are)\s+no\s+(?:(?:real|integer|such|possible)\s+)?(?:solutions?|values?)\b[^.\n\d$]{0,40}[\s.!*]*\Z",
+    re.IGNORECASE,
+)
+_OF_ANOTHER = re.compile(  # "$x=7$, as the other factor has no solutions"
+    r"(?:\b(?:other|factor|latter)|[\d$)],?\s+(?:since|as|because))\b[^.,\n]{0,80}\Z",
     re.IGNORECASE,
 )
 _EMPHASIS = re.compile(r"(?<![\w)*])\*{1,2}(?=\S)|(?<=\S)\*{1,2}(?![\w(*])")
@@ -82,7 +86,7 @@ def find_last_expression(text: str) -> str | None:
     if stops_short(text) and len(text.split()) > MAX_WORDS:
         return None
     text = without_check(text)
-    if _NO_SOLUTION.search(text):
+    if (none := _NO_SOLUTION.search(text)) and not _OF_ANOTHER.search(text, 0, none.start()):
         return r"\text{no solution}"
     text = _UNIT_POWER.sub(r" \1^\2", text)
     text = _ROWS.sub(lambda rows: f" $${_last_chain(rows[2])}$$ ", text)
@@ -94,7 +98,11 @@ def _find_last_formula(text: str, matches: list[re.Match[str]]) -> str:
     """Return the last of the formulas that LaTeX marks, or the number that it is said to be."""
     if behind := _BEHIND.fullmatch(text, matches[-1].end()):
         return behind["value"]
-    while len(matches) > 1 and _OF_CONDITION.fullmatch(text, matches[-2].end(), matches[-1].start()):
+    while (
+        len(matches) > 1
+        and not re.fullmatch(_NUMBER, _inside(matches[-1]))  # "$n=2$ with remainder $3$"
+        and _OF_CONDITION.fullmatch(text, matches[-2].end(), matches[-1].start())
+    ):
         matches = matches[:-1]  # "$n+1$ for all $n$"
     first = len(matches) - 1
     while first and _BETWEEN.fullmatch(text, matches[first - 1].end(), matches[first].start()):

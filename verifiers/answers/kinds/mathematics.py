@@ -99,6 +99,8 @@ class MathsVerifier:
             last = stated[-1]
             return _reading(without_reason(last.text) if last.form == "words" else last.text, last.form)
         if rule.name in ("auto", "last"):
+            if name := _find_name(str(spec.get("answer", "")), text):
+                return ExtractedAnswer(name, "sentence", text=name)
             return _reading(find_last_expression(text.strip()[-MAX_MATHS:]) or "", "last")
         part = narrow(text, rule)
         return ExtractedAnswer(None, rule.name, missing(rule)) if part is None else _reading(part.text, rule.name)
@@ -110,8 +112,6 @@ class MathsVerifier:
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Judge one completion. Raises `LearnableError` where math-verify is not installed."""
         library, reading = _library(), self.read(completion, spec=spec)
-        if reading.rule == "last" and (name := _find_name(str(spec["answer"]), completion)):
-            reading = ExtractedAnswer(name, "sentence", text=name)
         if reading.answer is None:
             return give_score(JudgedAnswer(completion, prompt, reading, False, 0.0), spec)
         try:
@@ -124,12 +124,12 @@ class MathsVerifier:
         return give_score(JudgedAnswer(completion, prompt, reading, passed, float(passed)), spec)
 
 
-def _find_name(gold: str, completion: str) -> str | None:
+def _find_name(gold: str, text: str) -> str | None:
     """Return a gold answer in words where the last sentence says that it is the answer."""
     words = strip_latex_text(gold).strip()
     if not re.fullmatch(r"[^\W\d_]{2,}(?: [^\W\d_]{2,}){0,4}", words):
         return None
-    said = map(normalise, find_said(take_turn(completion)))
+    said = map(normalise, find_said(text))
     return gold if normalise(words) in said else None
 
 

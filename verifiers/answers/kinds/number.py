@@ -34,7 +34,8 @@ class NumberVerifier:
     - `tolerance`, how far it may be off, or `relative`, by which share of the answer. Without them it must be exact.
     - `unit`, or a unit in the answer itself: numbers in other units of the same kind are converted, those of another
       kind are wrong; a number without a unit counts as in this one, unless `unit_needed`.
-    - `decimal`: "," where a comma is the decimal mark.
+    - `decimal`: "," where a comma is the decimal mark, "." where a point is. Without it a point is, but for texts in
+      other languages that write commas.
     - `reward`: a shape (see `rewards.shapes`).
 
     Where no unit is asked for, any is passed over, and 50% is 50 or 1/2. Where percent is asked for, 1/2 and 50 are
@@ -92,7 +93,7 @@ class NumberVerifier:
         return give_score(judgement, spec)
 
     def _read(self, completion: str, spec: Spec) -> tuple[ExtractedAnswer, Quantity | None]:
-        quantity, rule, why = find_number(take_turn(completion), rule_of(spec), spec.get("decimal", "."))
+        quantity, rule, why = find_number(take_turn(completion), rule_of(spec), spec.get("decimal"))
         if quantity is None:
             return ExtractedAnswer(None, rule, why), None
         unit = (

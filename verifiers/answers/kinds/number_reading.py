@@ -21,12 +21,17 @@ _SPACED = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?: [0-9]{3})+(?![0-9])")
 _WRAPPING = r"[\s*_`()\[\]{}<>\"'\u2018\u201c=:;,!?#\u2248~]*"
 _OPENING = re.compile(_WRAPPING + r"(?:(?:about|approximately|exactly|roughly|around)\s+)?")
 _OPERATION = re.compile(
-    r"\s*(?:%|percent)?\s+of\s+(?:the\s+)?[$]?[0-9][^\n]{0,20}?\s(?:is|=|equals)\s|[)\s]*(?:\*\*|[+*/^\u00f7]|-(?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]"
+    r"\s*(?:%|percent)?\s+of\s+(?:the\s+)?[$]?[0-9][^\n]{0,20}?\s(?:is|=|equals)\s+(?=[*$_(]*[-+0-9.])|"
+    r"[)\s]*(?:\*\*|[+*/^\u00f7]|-(?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]"
 )
 _COMPARED = re.compile(r"\s*(?:[<>\u2264\u2265]=?|\\(?:leq?|geq?)(?![a-z]))\s*[a-zA-Z](?![a-zA-Z]|>)")
 _EQUALS = re.compile(r"[\s)*_`$]*[=\u2248][\s(*_`$]*")
-_COMMAS = re.compile(r"(?<![0-9.,])[0-9]+,[0-9]{1,2}(?![0-9.,])|(?<![0-9.,])[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.])")
-_POINTS = re.compile(r"(?<![0-9.,])[0-9]+\.[0-9]{1,2}(?![0-9.,])|(?<![0-9.,])[1-9][0-9]{0,2},[0-9]{3}(?![0-9,])")
+_COMMAS = re.compile(
+    r"(?<![0-9.,])[0-9]+,[0-9]{1,2}(?![0-9]|[.,][0-9])|(?<![0-9.,])[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9]|[.][0-9])"
+)
+_POINTS = re.compile(
+    r"(?<![0-9.,])[0-9]+\.[0-9]{1,2}(?![0-9]|[.,][0-9])|(?<![0-9.,])[1-9][0-9]{0,2},[0-9]{3}(?![0-9]|,[0-9])"
+)
 _ABROAD = re.compile(  # words of German, Spanish, French, Italian, Portuguese, Russian
     r"\b(?:der|die|das|und|ist|el|los|las|una|por|les|des|est|sont|il|che|uma|os|\u0438|\u043d\u0430|\u0432)\b",
     re.IGNORECASE,
@@ -67,7 +72,7 @@ _AMONG = re.compile(
 )
 _AIM = re.compile(r"\bmore\b[^.\n\d]{0,40}\bto\s+(?:have|reach|get|make|be|fill|complete)\b[^\d\n]{0,20}\Z", re.I)
 _ASIDE = re.compile(  # "6 apples left, having started with 10"
-    r"[\w*_)]\s*,?\s+(?:having|because|given\s+that|considering|which\s+(?:is|was|are|were))\b"
+    r"[\w*_)](?:\s*+,)?\s++(?:having|because|given\s+that|considering|which\s+(?:is|was|are|were))\b"
     r"(?:(?!\b(?:so|thus|therefore|hence)\b)[^.;!?\n])*\Z",
     re.IGNORECASE,
 )
@@ -87,14 +92,13 @@ class SeveralError(LearnableError):
     """The completion leaves open which of its numbers is the answer."""
 
 
-def find_number(completion: str, rule: ExtractionRule, decimal: str = ".") -> tuple[Quantity | None, str, str]:
+def find_number(completion: str, rule: ExtractionRule, decimal: str | None = None) -> tuple[Quantity | None, str, str]:
     """Return the number that a rule finds, the name of the rule that fired, and why there is none.
 
     `completion` is without its thinking. See `NumberVerifier` for what `auto` does.
     """
     text = write_plainly(completion)
-    if decimal == "." and _writes_decimal_commas(text):
-        decimal = ","
+    decimal = decimal or ("," if _writes_decimal_commas(text) else ".")
     try:
         if rule.name == "auto":
             return _find_by_itself(text, completion, decimal)
@@ -205,9 +209,12 @@ def _find_unstated(statements: list[Statement], text: str, decimal: str) -> tupl
         if "\n" in text.strip() or not (quantity := _find_result(text, decimal)):  # "5 apples and 3 pears are 8 in all"
             raise
         return quantity, "last", ""
-    text = _first_turn(without_check(text))
-    if not stops_short(text) and (quantity := _spelled_result(text, decimal) or _last_result(text, decimal)):
-        return quantity, "last", ""
+    whole, text = text, without_check(text)
+    is_cut = "\n" in whole[len(text) :].rstrip() and len(list(find_quantities(text, decimal))) > 1
+    for part in map(_first_turn, [text, whole] if is_cut else [text]):  # the check may be all the calculation
+        if not stops_short(part) and (quantity := _spelled_result(part, decimal) or _last_result(part, decimal)):
+            return quantity, "last", ""
+    text = _first_turn(text)
     # A completion of more words is no name with a number.
     if len(text.split()) <= 3 and not text.rstrip().endswith("?") and (quantity := _read_closed(text, decimal)):
         return quantity, "whole", ""  # "Room 12"
@@ -334,20 +341,21 @@ def _last_result(text: str, decimal: str) -> Quantity | None:
 
 
 def _only_bold(line: str, decimal: str) -> Quantity | None:
-    """Return the only number of a sentence that is in bold: "It takes **8 days** to read the 240 pages."."""
-    bold = re.findall(r"\*\*([^*]+)\*\*", line)
-    return _alone_with_words(bold[0], decimal) if len(bold) == 1 and "=" not in line else None
-
-
-def _alone_with_words(text: str, decimal: str) -> Quantity | None:
-    quantities = list(find_quantities(text, decimal))
-    return quantities[0] if len(quantities) == 1 and not _MATHS.search(_around(text, quantities)) else None
+    """Return the only bold number of a sentence, if a result: "It takes **8 days** to read the 240 pages."."""
+    bold = list(re.finditer(r"\*\*([^*]+)\*\*", line))
+    if len(bold) != 1 or "=" in line or _MATHS.search(bold[0][1]):
+        return None
+    start, end = bold[0].span(1)
+    numbers = [one for one in find_quantities(line, decimal) if start <= one.start < end]
+    if len(numbers) != 1 or _AMONG.search(line, 0, start):
+        return None
+    return numbers[0] if _is_result(line, numbers[0]) else None
 
 
 def _spelled_result(text: str, decimal: str) -> Quantity | None:
     """Return the result that the last sentence has in words, where it has no digits: "So she has twelve pencils."."""
     sentence = re.split(r"(?<=[.!?])\s+|\n", text.strip())[-1]
-    if len(sentence) > MAX_SENTENCE or re.search(r"[0-9?]", sentence):
+    if len(sentence) > MAX_SENTENCE or re.search(r"[0-9?]|\btimes\s+(?:as|more|the)\b", sentence):
         return None
     return _find_result(write_numbers(sentence), decimal)
 
@@ -357,8 +365,12 @@ def _find_result(line: str, decimal: str) -> Quantity | None:
     numbers = list(find_quantities(line, decimal))
     results = [(place, one) for place, one in enumerate(numbers) if _is_result(line, one)]
     # "in the 5 boxes", "12 more to have 20"
-    beside = [one for one in results if any(aside.search(line, 0, one[1].start) for aside in (_AMONG, _AIM, _ASIDE))]
-    for place, one in (*reversed([result for result in results if result not in beside]), *reversed(beside)):
+    beside = {
+        place
+        for place, one in results
+        if any(aside.search(line, max(0, one.start - MAX_SENTENCE), one.start) for aside in (_AMONG, _AIM, _ASIDE))
+    }
+    for place, one in sorted(results, key=lambda result: (result[0] in beside, -result[0])):
         apart = (
             place
             and not _IN_TOTAL.match(line, one.end)

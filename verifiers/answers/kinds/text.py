@@ -83,15 +83,14 @@ class TextVerifier:
 
     def read(self, completion: str, *, spec: Spec) -> ExtractedAnswer:
         """Return the text that counts, as it is compared, with the rule that found it."""
-        text = take_turn(completion)
+        text, right = take_turn(completion), self._right(spec)
         stated, rule = _find(text, rule_of(spec))
-        if stated is None and rule == "auto" and self._canonical(text[:MAX_TEXT], spec) in self._right(spec):
+        if stated is None and rule == "auto" and self._canonical(text[:MAX_TEXT], spec) in right:
             stated, rule = text, "whole"
         if rule == "whole" or (rule == "auto" and stated is None):
-            said = self._find_in_sentence(text if stated is None else stated, self._right(spec), spec)
+            said = self._find_in_sentence(text if stated is None else stated, right, spec)
             stated, rule = (stated, rule) if said is None else (said, "whole")
         elif rule == "words" and stated is not None:
-            right = self._right(spec)
             stated = next((said for said in find_in_statement(stated) if self._canonical(said, spec) in right), stated)
         if stated is None:
             return ExtractedAnswer(
@@ -118,7 +117,7 @@ class TextVerifier:
         return give_score(JudgedAnswer(completion, prompt, reading, passed, float(passed)), spec)
 
     def _find_in_sentence(self, sentence: str, right: set[str | None], spec: Spec) -> str | None:
-        """Return the right text that a sentence says something is, or that it is about; None without any."""
+        """Return the right text that a sentence says is the answer; None without any."""
         return next((said for said in find_said(sentence) if self._canonical(said, spec) in right), None)
 
     def _right(self, spec: Spec) -> set[str | None]:

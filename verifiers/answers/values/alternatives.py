@@ -60,7 +60,7 @@ _SHARED_OUT = re.compile(  # "18 for boys, 19 for girls"
 )
 _OTHER_CASE = re.compile(  # "18; if they share, it is 19"
     r"[^;\n]{0,40}(?:;|,\s*(?:and|but))\s*(?:if|when|otherwise)\b[^.;\n\d]{0,60}?(?:\b(?:is|then)|[,=])\s*(?:it\s+is\s+)?[*$`]*"
-    r"(?P<other>[-+$]?[0-9][0-9.,]*)",
+    r"(?P<other>[-+$]?[0-9][0-9.,]*+)(?!\s*[*+/^=x\u00d7-])",
     re.IGNORECASE,
 )
 _UNSURE = re.compile(r"\b(?:could|might|may|maybe|perhaps|possibly|otherwise|alternatively|if\s+not|unless)\b", re.I)

@@ -28,7 +28,7 @@ _POINT = rf"(?:{_WHOLE}(?:\.[0-9]+)?|\.[0-9]+)"
 _COMMA = rf"(?:{_COMMA_WHOLE}(?:,[0-9]+)?)"
 _EXPONENT = r"(?:[eE][-+]?[0-9]{1,9}(?![\w.])|\s*[*xX]\s*10\s*(?:\^|\*\*)\s*[({]?[-+]?[0-9]{1,9}[)}]?)"
 _WORDS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
-_LETTERS = {"k": 3, "m": 6, "b": 9}
+_SCALES = _WORDS | {"k": 3, "m": 6, "b": 9}
 _PARTS = {"half": 2, "third": 3, "quarter": 4}
 NO_SPACES = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # letters of Thai, Chinese, Japanese and Korean
 _CURRENCIES = "$\u20ac\u00a3\u00a5\u20b9"
@@ -189,8 +189,7 @@ def _value(match: re.Match[str], decimal: str) -> Fraction | None:
         return None
     if match["part"]:
         value += Fraction(1, _PARTS[match["part"].casefold()])
-    scale = _WORDS.get((match["word"] or "").casefold(), 0) + _LETTERS.get((match["letter"] or "").casefold(), 0)
-    value *= Fraction(10) ** scale
+    value *= Fraction(10) ** _SCALES.get((match["word"] or match["letter"] or "").casefold(), 0)
     return -value if negative else value
 
 

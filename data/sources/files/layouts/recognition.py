@@ -150,7 +150,7 @@ def recognise(rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised |
     Several layouts are no matter where all but one fail to read some of the rows, or where they read the same columns:
     then the table's first is meant.
 
-    Raises `BadRowError` where two layouts read the rows equally well.
+    Raises `BadRowError` where two layouts read the rows equally well and find different answers.
     """
     named = columns.prompt != PROMPT or columns.template or columns.answer is not None
     if columns.verifier and (named or is_own_verifier(columns.verifier)):
@@ -170,15 +170,16 @@ def recognise(rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised |
         return None
     if len(best) > 1 and not _agree(list(best.values()), plain):
         raise BadRowError(plain[0][0], _two_layouts(list(reversed(best.values()))))
-    return list(best.values())[-1]
+    return next(one for one in recognised if one in best.values())
 
 
 def _agree(layouts: Sequence[Recognised], rows: Sequence[tuple[str, Row]]) -> bool:
-    """Whether layouts ask the same and find the same answers, as where a file has one in two columns."""
+    """Whether layouts ask the same and find the same answers in the rows that all can read."""
     one, *others = layouts
     return all(other.question == one.question for other in others) and all(
         str(other.read_spec(row, place)[0].get("answer")) == str(one.read_spec(row, place)[0].get("answer"))
         for place, row in rows
+        if all(_can_read(each, row, place) for each in layouts)
         for other in others
     )
 

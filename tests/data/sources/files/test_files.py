@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,6 +14,7 @@ from learnable.data.records import Message, Prompt
 from learnable.data.sources.files.bad_rows import BadRowError
 from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.prompts import file_prompts
+from learnable.data.sources.files.readers import file_rows
 
 ROWS = [
     {"prompt": "2 + 2 = ", "answer": 4, "verifier": "arithmetic"},
@@ -109,6 +111,20 @@ def test_other_kinds_of_files(tmp_path: Path, suffix: str) -> None:
 def test_a_json_object_of_rows_by_their_ids(tmp_path: Path) -> None:
     (tmp_path / "q.json").write_text(f'{{"17": {GOOD}, "328": {GOOD.replace("2 + 2", "1 + 3")}}}')
     assert [prompt.text for prompt in read(tmp_path / "q.json")] == ["2 + 2 = ", "1 + 3 = "]
+
+
+@pytest.mark.parametrize(
+    ("document", "split"),
+    [
+        ({"prompt": {"0": "2 + 2 = ", "1": "1 + 3 = "}, "answer": {"0": 4, "1": 4}}, None),  # as pandas writes columns
+        ({"train": ROWS[0], "test": ROWS[0]}, "train"),
+    ],
+)
+def test_columns_and_splits_are_no_rows_by_their_ids(
+    tmp_path: Path, document: dict[str, Any], split: str | None
+) -> None:
+    (tmp_path / "q.json").write_text(json.dumps(document))
+    assert [row for _, row in file_rows(tmp_path / "q.json", split=split)] == [document]
 
 
 def test_bad_rows_go_to_whoever_wants_them(tmp_path: Path) -> None:

@@ -53,6 +53,10 @@ def test_a_spec_of_no_use_is_named_with_its_fix(name: str, spec: dict[str, Any],
         find_verifier(name).check_spec(spec)
 
 
+def test_a_text_of_too_many_brackets_is_wrong_and_no_crash() -> None:
+    assert not find_verifier("text").score('{"a":' * 4000, prompt="", spec={"answer": "a"}).passed
+
+
 @given(
     value=st.fractions(max_denominator=1000) | st.integers(-(10**30), 10**30) | st.decimals(-1000, 1000, places=4),
     frame=st.sampled_from(["{}", "The answer is {}.", r"\boxed{{{}}}", "#### {}", "<answer>{}</answer>", "= {}"]),

@@ -211,6 +211,9 @@ def test_two_layouts_that_find_the_same_answers_are_no_doubt() -> None:
     assert [prompt.spec["answer"] for prompt in read([row])] == [8]
     with pytest.raises(BadRowError, match=r"look like verl .* and like TRL"):
         read([row | {"solution": "9"}])
+    gaps = [row, row | {"solution": ""}, row | {"reward_model": {"ground_truth": ""}}]
+    assert (found := find(gaps)) is not None
+    assert found.layout.name == "verl"
 
 
 def test_the_page_lists_every_layout() -> None:
