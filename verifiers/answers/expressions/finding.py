@@ -23,7 +23,7 @@ _NUMBERS = re.compile(
 )
 _RESULT = re.compile(r"=\s*([^=\n]+)\Z")
 _BEHIND = re.compile(  # "The angle $AOB$ measures 90 degrees."
-    rf"[^.,\n$;]{{0,60}}?\b(?:is|are|was|were|equals?|measures?)\s+(?:exactly\s+)?"
+    rf"(?P<clause>[^.\n$;]{{0,60}}?)\b(?:is|are|was|were|equals?|measures?)\s+(?:exactly\s+)?"
     rf"(?P<value>{_NUMBER}(?:\s+[a-z]+(?:\s+[a-z]+)?)?)[\s.!*]*\Z"
 )
 _UNIT_BEHIND = re.compile(r"\s*([a-zA-Z]{2,}(?:\^[23])?)(?![\w])")
@@ -96,11 +96,13 @@ def find_last_expression(text: str) -> str | None:
 
 def _find_last_formula(text: str, matches: list[re.Match[str]]) -> str:
     """Return the last of the formulas that LaTeX marks, or the number that it is said to be."""
-    if behind := _BEHIND.fullmatch(text, matches[-1].end()):
+    is_number = re.fullmatch(_NUMBER, _inside(matches[-1])) is not None
+    behind = _BEHIND.fullmatch(text, matches[-1].end())
+    if behind and not (is_number and "," in behind["clause"]):  # "The sum is $52$, and the first is 40"
         return behind["value"]
     while (
         len(matches) > 1
-        and not re.fullmatch(_NUMBER, _inside(matches[-1]))  # "$n=2$ with remainder $3$"
+        and not is_number  # "$n=2$ with remainder $3$"
         and _OF_CONDITION.fullmatch(text, matches[-2].end(), matches[-1].start())
     ):
         matches = matches[:-1]  # "$n+1$ for all $n$"

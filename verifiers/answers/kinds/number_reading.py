@@ -21,7 +21,7 @@ _SPACED = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?: [0-9]{3})+(?![0-9])")
 _WRAPPING = r"[\s*_`()\[\]{}<>\"'\u2018\u201c=:;,!?#\u2248~]*"
 _OPENING = re.compile(_WRAPPING + r"(?:(?:about|approximately|exactly|roughly|around)\s+)?")
 _OPERATION = re.compile(
-    r"\s*(?:%|percent)?\s+of\s+(?:the\s+)?[$]?[0-9][^\n]{0,20}?\s(?:is|=|equals)\s+(?=[*$_(]*[-+0-9.])|"
+    r"\s*(?:%|percent)?\s+of\s+(?:the\s+)?[$]?[0-9][^\n]{0,20}?\s(?:is|=|equals)\s+(?![a-z]+(?:[,.!]|\s*\Z))|"
     r"[)\s]*(?:\*\*|[+*/^\u00f7]|-(?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]"
 )
 _COMPARED = re.compile(r"\s*(?:[<>\u2264\u2265]=?|\\(?:leq?|geq?)(?![a-z]))\s*[a-zA-Z](?![a-zA-Z]|>)")
