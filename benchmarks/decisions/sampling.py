@@ -5,7 +5,7 @@ fitted from it, stopping, ledger, Parquet), and compares the kept set with the t
 rate is in 0.2-0.8 (precision), the share of those in it that are kept (recall), and all rollouts spent, the pilot's
 among them. Beside it, on the same prompts: fixed groups judged by their mean, and "4 rollouts, on to 24 if they
 disagree". With `--want`, what a goal costs instead: the rollouts paid for each kept prompt that is truly in the band,
-by the stopping rules alone.
+by the stopping rules alone; and, of a population whose prior is known, what it would cost at several recalls.
 
 A population is `beta:A,B`, or `mix:RATE=SHARE,...,beta:A,B`, where so many prompts have one rate each and the rest is
 smooth, or `spikes:RATE,...`: nothing but these rates, equally often.
@@ -47,6 +47,7 @@ from learnable.rollouts.settings import SimulatedSettings
 BAND = Band()
 FIXED_GROUPS = (8, 16, 32)
 SCREEN, SCREENED_GROUP = 4, 24
+RECALLS = (0.0, 0.65, 0.7, 0.8, None)  # at the least, and None that of a fixed group
 KNOWN = {
     "beta:0.3,0.3": Belief.of_moments(0.3, 0.3),
     "beta:0.2,1": Belief.of_moments(0.2, 1),
@@ -129,7 +130,16 @@ def measure_goal(population: str, prompts: int, seed: int, want: int, precision:
     ours = Price(int((schedule.requested > 0).sum()), len(kept), good, spent)
     setting = {"population": population, "prompts": prompts, "seed": seed, "want": want, "precision": precision}
     ways = {"ours": ours, "screened": screen_until(rates, good, rng)}
-    return setting | {name: asdict(way) | {"rollouts_per_good": way.rollouts_per_good} for name, way in ways.items()}
+    figures = {name: asdict(way) | {"rollouts_per_good": way.rollouts_per_good} for name, way in ways.items()}
+    known = [cost_if_known(KNOWN[population], want, recall) for recall in RECALLS] if population in KNOWN else []
+    return setting | figures | {"known": known}
+
+
+def cost_if_known(prior: Belief, want: int, recall: float | None) -> dict[str, float]:
+    """Return what a goal costs on average by the cheapest rule of such a recall, where the prior is the truth."""
+    outcome = match_fixed(prior, BAND, max_group=SamplingBudget().max_group, recall=recall).outcome
+    prompts = want / outcome.kept
+    return {"recall": outcome.recall, "looked_at": prompts, "rollouts": prompts * outcome.rollouts}
 
 
 def screen_until(rates: Values, good: int, rng: np.random.Generator) -> Price:
@@ -248,6 +258,11 @@ def describe_goal(figures: dict[str, Any]) -> str:
         f"  {name:<26} {row['good']} good of {row['kept']} kept of {row['looked_at']:,} looked at, "
         f"{row['rollouts']:,} rollouts, {row['rollouts_per_good']:.2f} a good one"
         for name, row in (("optimal stopping", figures["ours"]), ("4, to 24 if they disagree", figures["screened"]))
+    ]
+    lines += [
+        f"  {'if all were known':<26} recall {row['recall']:.3f}: {row['looked_at']:,.0f} looked at, "
+        f"{row['rollouts']:,.0f} rollouts"
+        for row in figures["known"]
     ]
     return "\n".join(lines)
 
