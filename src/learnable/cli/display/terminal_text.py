@@ -31,7 +31,8 @@ class SafeConsole(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yield the pieces of whatever is printed: none of them holds a control that its text brought along."""
         for piece in super().render(renderable, options):
-            yield piece if piece.control else piece._replace(text=escape_controls(piece.text))
+            is_safe = piece.control or piece.text.isprintable()  # all but a few are, at every depth of a table
+            yield piece if is_safe else piece._replace(text=escape_controls(piece.text))
 
 
 def shorten(text: str) -> str:
