@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from math import inf, lcm
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 from learnable.data.band import Signal
-from learnable.data.curated.manifest import Manifest
 from learnable.data.records import JsonObject, Sampling
 from learnable.data.settings import Setting
+
+if TYPE_CHECKING:
+    from learnable.data.curated.manifest import Manifest
 
 Method = Literal["grpo", "sft", "dpo"]
 Part = Literal["train", "control", "reserve", "reviewed", "pool"]
